@@ -108,7 +108,7 @@ def test_tests_are_compared_with_the_base_even_if_nobody_ran_them_there_and_they
     played = judged(project, tmp_path, edit)
 
     assert played.ending("it").outcome == "failed"
-    assert "1 tests are gone that were there before: t::b" in played.result("it#1/g")["message"]
+    assert "1 tests of the base tree are gone: t::b" in played.result("it#1/g")["message"]
 
 
 def test_a_gate_takes_protected_files_from_before_and_says_on_what_it_ran(

@@ -11,12 +11,12 @@ from podium.attempt.command.test_reports import (
     Report,
     Status,
     UnreadableReport,
-    complaint,
+    describe_known_failures,
     from_json,
     read_coverage,
     read_tests,
+    suite_fault,
     to_json,
-    told_apart,
 )
 from tests.attempt.runs import Bench, bench, writes
 from tests.git.kit import Project
@@ -60,8 +60,8 @@ def test_a_test_that_node_calls_still_to_do_may_fail() -> None:
     found = read_tests(f'<testsuites><testcase name="now"/>{todo}</testsuites>'.encode())
 
     assert found.cases == {"now": "passed", "later": "skipped"}
-    assert complaint(found, None) is None
-    assert complaint(found, Report({"later": "failed"})) == "1 tests are skipped that ran before: later"
+    assert suite_fault(found, None) is None
+    assert suite_fault(found, Report({"later": "failed"})) == "1 tests are skipped that ran before: later"
 
 
 def test_many_tests_of_one_name_are_told_apart_in_a_time_that_grows_with_their_number() -> None:
@@ -69,7 +69,7 @@ def test_many_tests_of_one_name_are_told_apart_in_a_time_that_grows_with_their_n
 
     with work_within(8):
         tests = read_tests(report)
-        told = told_apart(tests, tests)
+        told = describe_known_failures(tests, tests)
 
     assert len(tests.cases) == 20_000
     assert told.startswith("20000 of 20000 red tests were red before")
@@ -80,7 +80,7 @@ def test_many_tests_of_one_name_are_told_apart_in_a_time_that_grows_with_their_n
     [
         ({}, None, "no tests"),
         ({"a": "skipped"}, None, "all tests of the report were skipped"),
-        ({"a": "passed"}, {"a": "passed", "b": "passed"}, "1 tests are gone that were there before: b"),
+        ({"a": "passed"}, {"a": "passed", "b": "passed"}, "1 tests of the base tree are gone: b"),
         ({"a": "passed", "b": "skipped"}, {"a": "passed", "b": "passed"}, "skipped that ran before: b"),
         ({"a": "passed", "b": "skipped"}, {"a": "passed", "b": "skipped"}, None),
         ({"a": "passed", "b": "skipped"}, {"a": "passed"}, None),
@@ -90,7 +90,7 @@ def test_many_tests_of_one_name_are_told_apart_in_a_time_that_grows_with_their_n
 def test_tests_that_vanish_or_no_longer_run_are_complained_about(
     now: Mapping[str, Status], before: Mapping[str, Status] | None, says: str | None
 ) -> None:
-    found = complaint(report_of(now), None if before is None else report_of(before))
+    found = suite_fault(report_of(now), None if before is None else report_of(before))
 
     assert (found is None) if says is None else (found is not None and says in found)
 

@@ -97,8 +97,10 @@ def test_a_run_that_failed_on_the_tree_from_before_is_not_remembered(
     second = gated(project, tmp_path, gate, removes("slow/test_b")).play()
 
     told = [played.result("it#1/t")["message"] for played in (first, second)]
-    assert "1 files of tests are gone" in told[0] and "on the tree from before, sh ended with 3" in told[0]
-    assert "1 tests are gone that were there before: x::slow/test_b" in told[1]
+    assert (
+        "1 test files of the base tree are gone" in told[0] and "on the base tree, sh ended with 3" in told[0]
+    )
+    assert "1 tests of the base tree are gone: x::slow/test_b" in told[1]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_the_first_tests_pass_and_it_is_told_that_there_was_nothing_to_compare_w
 
     assert played.ending("it").outcome == "passed"
     assert says in played.result("it#1/t")["uncompared"]
-    assert "tests not compared: on the tree from before, " in "\n".join(
+    assert "tests not compared: on the base tree, " in "\n".join(
         run_lines(run_view(played.events), Millis(0))
     )
     assert not list((project.root / ".podium/reports").rglob(f"{project.tree()}.json"))

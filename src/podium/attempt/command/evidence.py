@@ -14,11 +14,11 @@ from podium.attempt.command.test_reports import (
     MAX_BYTES,
     Report,
     UnreadableReport,
-    complaint,
     from_json,
     read_coverage,
     read_tests,
     shown,
+    suite_fault,
     to_json,
 )
 from podium.attempt.host import Host
@@ -43,16 +43,16 @@ TEST_FILES: Final = (
     "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
     "**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*", "**/*Tests.*", "**/conftest.py",
 )  # fmt: skip
-"""Where tests live in most projects; what else a visit changed is the code they are about."""
+"""Where most projects keep their tests; other changed files count as the code under test."""
 
 
 UNCOMPARED: Final = "uncompared"
-"""The field of a result that says why its tests could not be compared with those from before."""
+"""The result field that says why the tests could not be compared with those of the base tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """What is judged, and what the work started from; the same where nothing has changed."""
+    """The tree that the work started from, and the tree that is judged."""
 
     before: Tree | None
     now: Tree | None
@@ -68,67 +68,71 @@ class ReportCheck:
 
 @dataclass(frozen=True, slots=True)
 class BaselineTests:
-    """What is known of the tests on the tree from before; nothing where there is no such tree."""
+    """The tests reported on the base tree; empty if there is no base tree."""
 
     tests: Report | None = None
     unknown: str = ""
-    """Why the command did not tell of all of them."""
+    """Why the command did not report all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoBaseline:
-    """There is nothing that could have failed before."""
+    """There is no base tree with changed tests that could fail on it."""
 
     why: str
 
 
-def forget_reports(verb: Command, names: Names, folder: Path) -> None:
-    """Removes reports that stand in the tree: only one that this command writes proves anything about it."""
+def delete_old_reports(verb: Command, names: Names, folder: Path) -> None:
+    """Delete reports that are part of the tree, so that only a report written by this command counts."""
     for path in report_paths(verb, names):
-        place = inside(folder, path)
+        report = inside(folder, path)
         with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            place.unlink()
+            report.unlink()
 
 
-def look(verb: Command, names: Names, folder: Path, base: BaselineTests) -> ReportCheck:
-    """What the reports that a command wrote say, beside what they said of the tree from before."""
-    seen = ReportCheck() if verb.junit is None else _junit(verb, names, folder, base.tests)
-    if seen.message is not None or verb.coverage is None:
-        return seen
-    covered = _coverage(verb, names, folder)
-    return ReportCheck(covered.message, {**seen.result, **covered.result}, seen.tests)
+def check_reports(verb: Command, names: Names, folder: Path, base: BaselineTests) -> ReportCheck:
+    """Check the reports that a command wrote, compared with those of the base tree."""
+    check = ReportCheck() if verb.junit is None else _junit(verb, names, folder, base.tests)
+    if check.message is not None or verb.coverage is None:
+        return check
+    coverage = _coverage(verb, names, folder)
+    return ReportCheck(coverage.message, {**check.result, **coverage.result}, check.tests)
 
 
-def uncompared(seen: ReportCheck, base: BaselineTests, host: Host, compared: Trees) -> ReportCheck:
-    """What counts where the tree from before tells of no tests: that no file of tests is gone since."""
-    why = f"on the tree from before, {base.unknown}"
-    gone = _gone(host, compared)
+def check_without_baseline(
+    check: ReportCheck, base: BaselineTests, host: Host, trees_compared: Trees
+) -> ReportCheck:
+    """Without the tests of the base tree, check only that no test file was deleted."""
+    why = f"on the base tree, {base.unknown}"
+    gone = _gone(host, trees_compared)
     if not gone:
-        return replace(seen, result={**seen.result, UNCOMPARED: why})
+        return replace(check, result={**check.result, UNCOMPARED: why})
     message = (
-        f"{len(gone)} files of tests are gone that were there before: {shown(gone)}; "
-        f"whether a test is lost with them cannot be told: {why}"
+        f"{len(gone)} test files of the base tree are gone: {shown(gone)}; "
+        f"whether tests were lost with them is unknown: {why}"
     )
-    return replace(seen, message=message)
+    return replace(check, message=message)
 
 
-def _gone(host: Host, compared: Trees) -> list[str]:
-    if host.repository is None or compared.before is None or compared.now is None:
+def _gone(host: Host, trees_compared: Trees) -> list[str]:
+    if host.repository is None or trees_compared.before is None or trees_compared.now is None:
         return []
-    changed = changed_paths(host.repository, compared.before, compared.now)
-    there = {path for path, _ in files(read_listing(trees(host.repository), compared.now))}
-    return [path for path in changed if is_test(path) and path not in there]
+    changed = changed_paths(host.repository, trees_compared.before, trees_compared.now)
+    present = {path for path, _ in files(read_listing(trees(host.repository), trees_compared.now))}
+    return [path for path in changed if is_test(path) and path not in present]
 
 
-def old_code_new_tests(host: Host, compared: Trees) -> Tree | NoBaseline:
-    """The tree this visit started from with the tests it has added or changed; or why there is none."""
+def old_code_new_tests(host: Host, trees_compared: Trees) -> Tree | NoBaseline:
+    """The base tree of this visit with the tests that the visit added or changed; or why there is none."""
     repository = host.repository
-    if repository is None or compared.before is None or compared.now is None:
-        return NoBaseline("must_fail_before needs a git repository: without one there is no code from before")
-    changed = [path for path in changed_paths(repository, compared.before, compared.now) if is_test(path)]
+    if repository is None or trees_compared.before is None or trees_compared.now is None:
+        return NoBaseline("must_fail_before needs a git repository: without one there is no earlier code")
+    changed = [
+        path for path in changed_paths(repository, trees_compared.before, trees_compared.now) if is_test(path)
+    ]
     if not changed:
-        return NoBaseline("no test was added or changed, so none can fail on the code from before")
-    return with_paths(repository, compared.before, compared.now, changed)
+        return NoBaseline("no test was added or changed, so none can fail on the earlier code")
+    return with_paths(repository, trees_compared.before, trees_compared.now, changed)
 
 
 def is_test(path: str) -> bool:
@@ -136,7 +140,7 @@ def is_test(path: str) -> bool:
 
 
 def read_report(verb: Command, names: Names, folder: Path) -> Report | None:
-    """What a command said of its tests, whether or not they passed; None: nothing that can be read."""
+    """The test report of a command, whether or not the tests passed; None if it cannot be read."""
     try:
         return read_tests(read_bytes(folder, as_text(fill(verb.junit, names), Meter())) or b"")
     except UnreadableReport:
@@ -153,7 +157,7 @@ def _junit(verb: Command, names: Names, folder: Path, base: Report | None) -> Re
     except UnreadableReport as error:
         return ReportCheck(f'the report "{path}" cannot be used: {error}')
     counts = tests.counts()
-    why = complaint(tests, base)
+    why = suite_fault(tests, base)
     failed = counts["failed"] + counts["errors"]
     if why is None and failed:
         why = f"the command passed, but its report says that {failed} of {counts['total']} tests failed"
@@ -161,9 +165,9 @@ def _junit(verb: Command, names: Names, folder: Path, base: Report | None) -> Re
 
 
 def _coverage(verb: Command, names: Names, folder: Path) -> ReportCheck:
-    wanted = dict(verb.coverage or {})
-    path = as_text(fill(wanted["report"], names), Meter())
-    least = wanted.get("min")
+    settings = dict(verb.coverage or {})
+    path = as_text(fill(settings["report"], names), Meter())
+    minimum = settings.get("min")
     content = read_bytes(folder, path)
     if content is None:
         return ReportCheck(f'the command passed, but wrote no coverage to "{path}"')
@@ -172,8 +176,8 @@ def _coverage(verb: Command, names: Names, folder: Path) -> ReportCheck:
     except UnreadableReport as error:
         return ReportCheck(f'the coverage report "{path}" cannot be used: {error}')
     result: AttemptResult = {"coverage": covered}
-    if least is not None and covered < least:
-        return ReportCheck(f"{covered} % of the lines are covered; at least {least} % are asked for", result)
+    if minimum is not None and covered < minimum:
+        return ReportCheck(f"{covered} % of the lines are covered; at least {minimum} % are required", result)
     return ReportCheck(None, result)
 
 
@@ -185,28 +189,28 @@ def read_bytes(folder: Path, path: str) -> bytes | None:
         return None
 
 
-def remember(place: Path, tests: Report) -> None:
-    """What was seen on a tree is the base for whoever starts from it, in this run and in later ones."""
-    write_bytes(place, to_json(tests).encode("utf-8", "surrogateescape"))
+def save_report(file: Path, tests: Report) -> None:
+    """Store the tests of a tree, as the baseline for work that starts from it in this run or a later one."""
+    write_bytes(file, to_json(tests).encode("utf-8", "surrogateescape"))
 
 
-def known(place: Path) -> Report | None:
+def load_report(file: Path) -> Report | None:
     try:
-        return from_json(place.read_text("utf-8", "surrogateescape"))
+        return from_json(file.read_text("utf-8", "surrogateescape"))
     except (OSError, ValueError):
         return None
 
 
-def place_of(host: Host, step: Step, names: Names, tree: Tree) -> Path:
-    """Reports of different commands are not compared: one may run only some of the tests."""
+def report_file(host: Host, step: Step, names: Names, tree: Tree) -> Path:
+    """One file per command, because another command may run only some of the tests."""
     passed, _ = declared_env(step, names)
-    said = (*command_key(step, names), {name: host.host_env.get(name) for name in passed})
-    told = repr(said).encode("utf-8", "surrogateescape")
-    return host.state_dir / "reports" / hashlib.sha256(told).hexdigest()[:16] / f"{tree}.json"
+    key = (*command_key(step, names), {name: host.host_env.get(name) for name in passed})
+    encoded = repr(key).encode("utf-8", "surrogateescape")
+    return host.state_dir / "reports" / hashlib.sha256(encoded).hexdigest()[:16] / f"{tree}.json"
 
 
 EVIDENCE: Final = "evidence"
-"""The field of a result, and the folder of a run."""
+"""Name of the result field and of the folder in the run folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,15 +221,15 @@ class KeptOutput:
 
 
 def keep(
-    host: Host, asked: AttemptStarted, verb: Command, names: Names, workspace: Workspace, shown: KeptOutput
+    host: Host, started: AttemptStarted, verb: Command, names: Names, workspace: Workspace, shown: KeptOutput
 ) -> Evidence:
-    """Names of files are relative to the run's folder; a long output has its file there already."""
-    folder = host.run_dir / EVIDENCE / asked.path.replace("/", "+") / str(asked.attempt)
+    """Store output and reports; file names are relative to the run folder. A long output already has a file there."""
+    folder = host.run_dir / EVIDENCE / started.path.replace("/", "+") / str(started.attempt)
     streams = {"stdout.txt": shown.stdout, "stderr.txt": shown.stderr}
     reports = {path: read_bytes(workspace.folder, path) for path in report_paths(verb, names)}
     return {
         "command": [host.mask.text(word) for word in shown.argv],
-        "tree": asked.start,
+        "tree": started.start,
         "laid_out": None if workspace.snapshot is None else workspace.snapshot.tree,
         "output": [
             _named(host, stream.path) if stream.path else _written(host, folder / name, stream.read())
@@ -240,11 +244,11 @@ def keep(
     }
 
 
-def _written(host: Host, place: Path, content: bytes) -> str:
-    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    place.write_bytes(content)
-    return _named(host, place)
+def _written(host: Host, file: Path, content: bytes) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file.write_bytes(content)
+    return _named(host, file)
 
 
-def _named(host: Host, place: Path) -> str:
-    return place.relative_to(host.run_dir).as_posix()
+def _named(host: Host, file: Path) -> str:
+    return file.relative_to(host.run_dir).as_posix()

@@ -1,7 +1,7 @@
-"""Trees as a judge gets to see them: protected files from before the work, and nothing that steers a reviewer.
+"""Trees that judges see: protected files as they were before the work, and no instructions for a reviewer.
 
-What is judged stays the captured tree. A worker that may change a gate's tests or settings changes what is proven; a
-reviewer that finds its own instructions in the tree it judges follows those of whoever wrote it.
+The verdict is still about the captured tree. An agent that could change a gate's tests or settings would change what
+the gate proves; a reviewer that finds agent instructions in the tree would follow those of the author under review.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ STEERING: Final = frozenset({
     ".claude", ".codex", ".gemini", ".cursor", ".mcp.json",
     "claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md",
 })  # fmt: skip
-"""Names, in any case, of what agents read as settings or instructions wherever it lies; also all that begins as `.env`."""
+"""File names, in any case and any folder, that agents read as settings or instructions; also names that start with `.env`."""
 
 
 def restore_files(repository: Repository, tree: Tree, before: Tree | None, globs: Iterable[str]) -> Tree:
-    """The tree with everything that matches as it was before: also gone again, if it was not there."""
+    """The tree with all matching files as they were before; matching files that are new are removed."""
     patterns = tuple(globs)
     if before is None or before == tree or not patterns:
         return tree
@@ -34,15 +34,15 @@ def restore_files(repository: Repository, tree: Tree, before: Tree | None, globs
 
 def with_paths(repository: Repository, tree: Tree, other: Tree, paths: Iterable[str]) -> Tree:
     """The tree with these paths as another tree has them."""
-    wanted = tuple(paths)
-    if not wanted:
+    selected = tuple(paths)
+    if not selected:
         return tree
-    there = read_listing(trees(repository), other)
-    return _edited(repository, tree, {path: _entry(there, path) for path in wanted})
+    listing = read_listing(trees(repository), other)
+    return _edited(repository, tree, {path: _entry(listing, path) for path in selected})
 
 
 def strip_agent_instructions(repository: Repository, tree: Tree) -> Tree:
-    """The tree without what an agent would take for its own settings or instructions."""
+    """The tree without files that an agent would read as its own settings or instructions."""
     listing = read_listing(trees(repository), tree)
     gone = {path: None for path, _ in files(listing) if any(_steers(name) for name in path.split("/"))}
     return _edited(repository, tree, gone) if gone else tree
@@ -54,8 +54,8 @@ def _steers(name: str) -> bool:
 
 def _entry(listing: Mapping[str, Mapping[str, Entry]], path: str) -> Entry | None:
     folder, _, name = path.rpartition("/")
-    found = listing.get(folder, {}).get(name)
-    return None if found is None or found.mode == FOLDER else found
+    entry = listing.get(folder, {}).get(name)
+    return None if entry is None or entry.mode == FOLDER else entry
 
 
 def _edited(repository: Repository, tree: Tree, entries: Mapping[str, Entry | None]) -> Tree:
@@ -65,9 +65,9 @@ def _edited(repository: Repository, tree: Tree, entries: Mapping[str, Entry | No
         if entry is not None:
             _make_room(listing, path)
             listing.of(folder)[name] = entry
-        elif (there := listing.of(folder).get(name)) is not None and there.mode != FOLDER:
+        elif (current := listing.of(folder).get(name)) is not None and current.mode != FOLDER:
             del listing.of(folder)[name]
-    # Folders in the place of what is a file again are gone with all that was in them.
+    # A folder that was replaced by a file is removed with its content.
     put = [path for path, entry in entries.items() if entry is not None]
     gone = {
         folder for folder in listing.changed() if any(f"{folder}/".startswith(f"{path}/") for path in put)
@@ -76,10 +76,10 @@ def _edited(repository: Repository, tree: Tree, entries: Mapping[str, Entry | No
 
 
 def _make_room(listing: ListingDraft, path: str) -> None:
-    """Folders down to the path, in whose place a file or a link may stand by now."""
+    """Remove files and links where the path needs a folder."""
     folder = ""
     for part in path.split("/")[:-1]:
-        there = listing.of(folder).get(part)
-        if there is not None and there.mode != FOLDER:
+        current = listing.of(folder).get(part)
+        if current is not None and current.mode != FOLDER:
             del listing.of(folder)[part]
         folder = f"{folder}/{part}" if folder else part

@@ -1,4 +1,4 @@
-"""How the process of a command ended, in the terms of an attempt, and what it said last."""
+"""Turns the end of a command's process into the result of an attempt."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from podium.process.output import CapturedOutput
 from podium.tasks.report import AttemptResult
 
 MESSAGE_BYTES: Final = 6_000
-"""Of the end of the output, which is where tools say what went wrong; for the next attempt."""
+"""Bytes from the end of the output, where tools report errors; shown to the next attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended, in the terms of an attempt."""
+    """How a command ended, as the result of an attempt."""
 
     kind: AnswerKind
     reason: Reason
@@ -28,8 +28,8 @@ class CommandResult:
     argv: tuple[str, ...]
 
     @property
-    def last_words(self) -> str:
-        """How it ended, in a line."""
+    def first_line(self) -> str:
+        """How the command ended, in one line."""
         return self.result.get("message", "").partition("\n")[0]
 
     @property
@@ -37,7 +37,7 @@ class CommandResult:
         return evidence.KeptOutput(self.argv, self.finished.stdout, self.finished.stderr)
 
 
-def ran_of(host: Host, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> CommandResult:
+def command_result(host: Host, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> CommandResult:
     result: AttemptResult = {
         "text": _record(host, finished.stdout),
         "exit_code": finished.exit_code,
@@ -49,11 +49,11 @@ def ran_of(host: Host, argv: tuple[str, ...], finished: Finished, timeout_s: flo
         message = f'"{argv[0]}" could not be started: {finished.not_started}'
         return CommandResult("error", "not_started", {**result, "message": message}, finished, argv)
     if finished.timed_out:
-        # The limit, not how long it took: that has the time in it which it was given to end by itself.
+        # Report the limit, because the duration includes the grace period.
         limit = f"{timeout_s:.3f}".rstrip("0").rstrip(".")
         message = f"{program} did not end within {limit} s and was stopped"
         return CommandResult(
-            "timeout", "", {**result, "message": _told(host, message, finished)}, finished, argv
+            "timeout", "", {**result, "message": _message(host, message, finished)}, finished, argv
         )
     if finished.exit_code:
         how = (
@@ -62,13 +62,13 @@ def ran_of(host: Host, argv: tuple[str, ...], finished: Finished, timeout_s: flo
             else f"ended with {finished.exit_code}"
         )
         return CommandResult(
-            "failed", "", {**result, "message": _told(host, f"{program} {how}", finished)}, finished, argv
+            "failed", "", {**result, "message": _message(host, f"{program} {how}", finished)}, finished, argv
         )
     return CommandResult("ok", "", result, finished, argv)
 
 
 def _record(host: Host, captured: CapturedOutput) -> str:
-    """The mark of a cut names the file within the records of the run, wherever those lie."""
+    """The truncation mark names the file relative to the run folder."""
     return captured.record().replace(f"{host.run_dir}/", "")
 
 
@@ -77,7 +77,7 @@ def _log(host: Host, finished: Finished) -> AttemptResult:
     return {"log": str(paths[0].relative_to(host.run_dir))} if paths else {}
 
 
-def _told(host: Host, message: str, finished: Finished) -> str:
+def _message(host: Host, message: str, finished: Finished) -> str:
     ends = (_end(stream) for stream in (finished.stdout, finished.stderr))
     return "\n".join((message, *filter(None, ends))).replace(f"{host.run_dir}/", "")
 

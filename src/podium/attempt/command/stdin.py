@@ -1,4 +1,4 @@
-"""What a command reads on its standard input: files of its tree, or a value."""
+"""The standard input of a command: files of its tree, or a value."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from podium.files.inside import open_inside
 from podium.tasks.commands import to_plain
 
 MAX_BYTES: Final = 64 << 20
-LENT: Final = ".podium/artifacts"
+ARTIFACTS: Final = ".podium/artifacts"
 
 
 def stdin_of(value: Value, names: Names, folder: Path, artifacts: Path) -> bytes | None:
-    """A text in the file is a path and a list one after the other; exactly one `${{ }}` is the content itself.
+    """A text is a path and a list is several paths, concatenated; a value that is exactly one `${{ }}` is the content.
 
-    `artifacts` are the published ones of the run: they are lent to a workspace, but not to the project itself.
+    `artifacts` is the folder of published artifacts: it is copied into a workspace, but not into the project itself.
     """
     if value is None:
         return None
@@ -34,7 +34,7 @@ def stdin_of(value: Value, names: Names, folder: Path, artifacts: Path) -> bytes
 
 
 def _read(folder: Path, path: str, artifacts: Path) -> bytes:
-    published = posixpath.normpath(path).removeprefix(f"{LENT}/")
+    published = posixpath.normpath(path).removeprefix(f"{ARTIFACTS}/")
     place, inner = (artifacts, published) if published != posixpath.normpath(path) else (folder, path)
     try:
         with open_inside(place, inner, "rb") as file:

@@ -1,7 +1,7 @@
-"""Reads what test tools write: JUnit reports, and coverage as Cobertura XML, lcov or coverage.py JSON.
+"""Reads reports of test tools: JUnit, and coverage as Cobertura XML, lcov or coverage.py JSON.
 
-A report is written by the code that is judged. It is read with bounds, says what it says, and a report that was lying
-there before the command ran is no report.
+The code under judgement writes these reports, so they are read with bounds, and one that existed before the command
+ran does not count.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 RED: Final = ("failed", "error")
 MAX_BYTES: Final = 64 << 20
 SHOWN: Final = 10
-NO_LINES: Final = "there are no lines in it, of which its tool says that all were run"
+NO_LINES: Final = "it covers no lines, which its tool counts as full coverage"
 _DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 class UnreadableReport(Exception):
-    """The message says what is wrong with the file."""
+    """A report cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every test of a report with how it ended, by class and name."""
+    """The status of every test, by class and name."""
 
     cases: Mapping[str, Status]
 
@@ -49,19 +49,19 @@ class Report:
 
 def read_tests(content: bytes) -> Report:
     cases: dict[str, Status] = {}
-    known: Counter[str] = Counter()
-    for case in _xml(content).iter("testcase"):
-        name = "::".join(filter(None, (case.get("classname") or case.get("file"), case.get("name"))))
+    duplicates: Counter[str] = Counter()
+    for element in _xml(content).iter("testcase"):
+        name = "::".join(filter(None, (element.get("classname") or element.get("file"), element.get("name"))))
         key = name
         while key in cases:
-            known[name] += 1
-            key = f"{name} ({known[name] + 1})"
-        cases[key] = _status(case)
+            duplicates[name] += 1
+            key = f"{name} ({duplicates[name] + 1})"
+        cases[key] = _status(element)
     return Report(cases)
 
 
-def complaint(tests: Report, base: Report | None) -> str | None:
-    """What is wrong with the tests themselves: none there, some lost, some no longer run. None: nothing."""
+def suite_fault(tests: Report, base: Report | None) -> str | None:
+    """What is wrong with the set of tests: none, some lost or some newly skipped; None if nothing is."""
     if not tests.cases:
         return "the report contains no tests"
     if all(status == "skipped" for status in tests.cases.values()):
@@ -70,7 +70,7 @@ def complaint(tests: Report, base: Report | None) -> str | None:
         return None
     lost = [name for name in base.cases if name not in tests.cases]
     if lost:
-        return f"{len(lost)} tests are gone that were there before: {shown(lost)}"
+        return f"{len(lost)} tests of the base tree are gone: {shown(lost)}"
     skipped = [
         name
         for name, status in tests.cases.items()
@@ -81,8 +81,8 @@ def complaint(tests: Report, base: Report | None) -> str | None:
     return None
 
 
-def told_apart(tests: Report, base: Report) -> str:
-    """Which red tests were red already, for whoever has to mend the others; empty if none was."""
+def describe_known_failures(tests: Report, base: Report) -> str:
+    """Which failing tests failed already on the base tree; empty if none did."""
     red = [name for name, status in tests.cases.items() if status in RED]
     old = {name: None for name in red if base.cases.get(name) in RED}
     if not old:
@@ -93,7 +93,7 @@ def told_apart(tests: Report, base: Report) -> str:
 
 
 def read_coverage(content: bytes) -> float:
-    """The share of lines that were run, in percent, whichever of the three formats it is."""
+    """Line coverage in percent, from any of the three formats."""
     text = content.lstrip()
     if text.startswith(b"{"):
         return _coverage_json(text)
@@ -110,10 +110,10 @@ def from_json(text: str) -> Report:
     return Report(json.loads(text))
 
 
-def _status(case: ET.Element) -> Status:
-    kinds = {child.tag.rpartition("}")[2] for child in case}
-    if any(child.get("type") == "todo" for child in case.iter("skipped")):
-        # node --test: a test that is still to be met; it may fail, and says so beside.
+def _status(element: ET.Element) -> Status:
+    kinds = {child.tag.rpartition("}")[2] for child in element}
+    if any(child.get("type") == "todo" for child in element.iter("skipped")):
+        # node --test: a todo test may fail; it then has a failure element as well.
         return "skipped"
     if "error" in kinds:
         return "error"
@@ -125,17 +125,17 @@ def _status(case: ET.Element) -> Status:
 def _xml(content: bytes) -> ET.Element:
     if len(content) > MAX_BYTES:
         raise UnreadableReport(f"it is larger than {MAX_BYTES >> 20} MB")
-    # UTF-16, which the parser understands too, would hide the declarations that are looked for below.
+    # The parser also reads UTF-16, in which the search below would not find a declaration.
     if b"\0" in content:
         raise UnreadableReport("it is not UTF-8")
     doctype = _DOCTYPE.search(content)
-    # Cobertura names its DTD and nothing else; entities are how a small file becomes a huge one.
+    # Cobertura reports have a DTD without entities; entities can expand a small file into a huge one.
     if doctype is not None and b"[" in content[doctype.start() : content.find(b">", doctype.start()) + 1]:
         raise UnreadableReport("it declares entities")
     try:
         return ET.fromstring(content)  # noqa: S314 - no entities, no external ones, and bounded in size
     except (ET.ParseError, ValueError, LookupError) as error:
-        raise UnreadableReport(f"it is no XML: {error}") from error
+        raise UnreadableReport(f"it is not XML: {error}") from error
 
 
 def _cobertura(root: ET.Element) -> float:
@@ -159,22 +159,22 @@ def _coverage_json(content: bytes) -> float:
 
 
 def _lcov(text: str) -> float:
-    found = hit = 0
+    total = hit = 0
     for line in text.splitlines():
         key, _, value = line.partition(":")
         if key == "LF" and value.strip().isdecimal():
-            found += int(value)
+            total += int(value)
         elif key == "LH" and value.strip().isdecimal():
             hit += int(value)
-    if not found:
+    if not total:
         raise UnreadableReport("it is neither Cobertura XML, nor lcov, nor the JSON of coverage.py")
-    return _percent(100 * hit / found)
+    return _percent(100 * hit / total)
 
 
 def _percent(value: float) -> float:
     if not 0 <= value <= 100:
-        raise UnreadableReport(f"{value} is no percentage")
-    # Never up: 79.996 is less than 80. A hair for what dividing and multiplying lose.
+        raise UnreadableReport(f"{value} is not a percentage")
+    # Round down, since 79.996 is less than 80; the epsilon makes up for floating-point loss.
     return math.floor(value * 100 + 1e-6) / 100
 
 
