@@ -120,10 +120,10 @@ async def _run_and_check(
     async with _checkout(attempt, started.start) as workspace:
         outcome = await run_in(host, started, step, names, workspace)
         if verb.junit is not None or verb.coverage is not None or attempt.is_gate:
-            kept = await to_thread.run_sync(
+            kept_output = await to_thread.run_sync(
                 evidence.keep, host, started, verb, names, workspace, outcome.shown
             )
-            outcome = replace(outcome, result={**outcome.result, evidence.EVIDENCE: kept})
+            outcome = replace(outcome, result={**outcome.result, evidence.EVIDENCE: kept_output})
         if outcome.kind != "ok":
             result = await _with_known_failures(attempt, workspace, outcome, before)
             return attempt_ended(
@@ -188,20 +188,20 @@ async def _verified(
         attempt.verb,
         attempt.names,
     )
-    seen = evidence.ReportCheck()
+    check = evidence.ReportCheck()
     if verb.junit is not None or verb.coverage is not None:
         base = await _baseline_tests(attempt, before)
-        seen = await to_thread.run_sync(evidence.check_reports, verb, names, workspace.folder, base)
-        if seen.message is None and base.unknown and workspace.snapshot is not None:
+        check = await to_thread.run_sync(evidence.check_reports, verb, names, workspace.folder, base)
+        if check.message is None and base.unknown and workspace.snapshot is not None:
             now = workspace.snapshot.tree
-            seen = await to_thread.run_sync(
-                evidence.check_without_baseline, seen, base, host, evidence.Trees(before, now)
+            check = await to_thread.run_sync(
+                evidence.check_without_baseline, check, base, host, evidence.Trees(before, now)
             )
-    if seen.message is None and seen.tests is not None and started.start is not None:
-        evidence.save_report(evidence.report_file(host, step, names, started.start), seen.tests)
-    result: AttemptResult = {**outcome.result, **seen.result}
-    if seen.message is not None:
-        return _refused(host, started, "reports", seen.message, result)
+    if check.message is None and check.tests is not None and started.start is not None:
+        evidence.save_report(evidence.report_file(host, step, names, started.start), check.tests)
+    result: AttemptResult = {**outcome.result, **check.result}
+    if check.message is not None:
+        return _refused(host, started, "reports", check.message, result)
     value = value_of(step.output, _answer(step, outcome), (False, None))
     if isinstance(value, OutputFault):
         return _refused(host, started, "contract", value.message, result)
