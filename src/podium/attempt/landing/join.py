@@ -1,7 +1,7 @@
-"""Brings the trees of parallel members together, one after another, and has their own commands pass on the result.
+"""Merges the trees of parallel members one after another and runs the members' commands on the result.
 
-A batch is merged as a whole and its commands run once; when they are red it is halved, until the member that does not
-go together with the others stands alone.
+A batch is merged as a whole and its commands run once; if one fails, the batch is halved until the member that breaks
+the others is found.
 """
 
 from __future__ import annotations
@@ -34,93 +34,93 @@ DETAIL: Final = 8_000
 @dataclass(frozen=True, slots=True)
 class _Merged:
     head: Tree
-    kept: tuple[JoinMember, ...]
+    accepted: tuple[JoinMember, ...]
     refused: tuple[RefusedMember, ...]
 
 
 async def join(task: JoinTask, host: Host) -> JoinEnded:
-    asked, repository = task.asked, host.repository
+    request, repository = task.asked, host.repository
     if repository is None:
-        raise ConfigurationError("there is no git repository here, so there are no trees to join")
+        raise ConfigurationError("not a git repository: there are no trees to join")
     end = await to_thread.run_sync(joined, host, task)
-    if end is None and asked.gated and host.is_rehearsal:
-        # Whether commands pass on the joined tree has to be tried in earnest.
+    if end is None and request.gated and host.is_rehearsal:
+        # Whether commands pass on the joined tree is known only after running them.
         raise NoPriorResult
     if end is None:
-        merged = await _joined(asked, host, repository, asked.onto, task.members)
-        end = JoinEnded(host.now(), asked.path, merged.head, merged.refused)
-    if end.tree is not None and end.tree != asked.onto and not host.is_rehearsal:
-        await to_thread.run_sync(_keep, host, repository, asked, end.tree)
+        merged = await _joined(request, host, repository, request.onto, task.members)
+        end = JoinEnded(host.now(), request.path, merged.head, merged.refused)
+    if end.tree is not None and end.tree != request.onto and not host.is_rehearsal:
+        await to_thread.run_sync(_keep, host, repository, request, end.tree)
     return end
 
 
 async def _joined(
-    asked: JoinAsked,
+    request: JoinAsked,
     host: Host,
     repository: Repository,
     onto: Tree,
     members: Sequence[JoinMember],
 ) -> _Merged:
-    merged = await to_thread.run_sync(_merge, asked, repository, onto, members)
-    if not asked.gated or not merged.kept:
+    merged = await to_thread.run_sync(_merge, request, repository, onto, members)
+    if not request.gated or not merged.accepted:
         return merged
-    red = await _red(host, merged)
-    if red is None:
+    failure = await _recheck_failure(host, merged)
+    if failure is None:
         return merged
-    if len(merged.kept) == 1:
-        path = merged.kept[0].path
-        return _Merged(onto, (), (*merged.refused, RefusedMember(path, "failed", _cut(red))))
-    middle = len(merged.kept) // 2
-    first = await _joined(asked, host, repository, onto, merged.kept[:middle])
-    second = await _joined(asked, host, repository, first.head, merged.kept[middle:])
+    if len(merged.accepted) == 1:
+        path = merged.accepted[0].path
+        return _Merged(onto, (), (*merged.refused, RefusedMember(path, "failed", _cut(failure))))
+    middle = len(merged.accepted) // 2
+    first = await _joined(request, host, repository, onto, merged.accepted[:middle])
+    second = await _joined(request, host, repository, first.head, merged.accepted[middle:])
     refused = (*merged.refused, *first.refused, *second.refused)
-    return _Merged(second.head, (*first.kept, *second.kept), refused)
+    return _Merged(second.head, (*first.accepted, *second.accepted), refused)
 
 
-def _merge(asked: JoinAsked, repository: Repository, onto: Tree, members: Sequence[JoinMember]) -> _Merged:
+def _merge(request: JoinAsked, repository: Repository, onto: Tree, members: Sequence[JoinMember]) -> _Merged:
     head = onto
-    kept: list[JoinMember] = []
+    accepted: list[JoinMember] = []
     refused: list[RefusedMember] = []
     for member in members:
         done = merge(repository, fork=member.fork, onto=head, tree=member.tree)
         if isinstance(done, Clashed):
-            # Where nothing is gated the one that waits for the merge is concerned, not the members.
-            where = member.path if asked.gated else asked.path
+            # Without gates, the step that waits for the merge is refused, not the member.
+            where = member.path if request.gated else request.path
             refused.append(RefusedMember(where, "conflict", _cut(clash_text(done.clashes))))
         else:
             head = done.tree
-            kept.append(member)
-    return _Merged(head, tuple(kept), tuple(refused))
+            accepted.append(member)
+    return _Merged(head, tuple(accepted), tuple(refused))
 
 
-async def _red(host: Host, merged: _Merged) -> str | None:
-    """Which of the members' own commands fails on the merged tree; none is run if it is the tree they passed on."""
+async def _recheck_failure(host: Host, merged: _Merged) -> str | None:
+    """Why a member's command fails on the merged tree; commands that passed on this very tree are not run again."""
     rechecks: dict[Path, AttemptTask] = {}
-    for member in merged.kept:
+    for member in merged.accepted:
         if member.tree != merged.head:
             rechecks |= {recheck.started.path: recheck for recheck in member.rechecks}
     try:
-        red = await rerun(host, rechecks.values(), merged.head)
+        failure = await rerun(host, rechecks.values(), merged.head)
     except (PodiumError, ExprError) as error:
         return f"the commands could not be run on the joined tree: {error}"
     return (
-        f"{red.path} does not pass on the joined tree:\n{red.message}"
-        if isinstance(red, FailedRecheck)
+        f"{failure.path} does not pass on the joined tree:\n{failure.message}"
+        if isinstance(failure, FailedRecheck)
         else None
     )
 
 
-def _keep(host: Host, repository: Repository, asked: JoinAsked, tree: Tree) -> None:
-    """On a ref of its own: the merged tree belongs to no attempt, and git must not take it away."""
+def _keep(host: Host, repository: Repository, request: JoinAsked, tree: Tree) -> None:
+    """Keep the merged tree on its own ref: no attempt refers to it, so git could delete it."""
     parents = () if host.base_commit is None else (host.base_commit,)
     commit = write_commit(
         repository,
         tree,
         parents=parents,
-        message=f"join of {asked.path or 'the run'}\n\nrun {host.run}",
-        signature=Signature(PODIUM, PODIUM, asked.at // 1000),
+        message=f"join of {request.path or 'the run'}\n\nrun {host.run}",
+        signature=Signature(PODIUM, PODIUM, request.at // 1000),
     )
-    keep(repository, f"{REFS}/{component(host.run)}/{component(asked.path + '!join')}/{tree[:16]}", commit)
+    keep(repository, f"{REFS}/{component(host.run)}/{component(request.path + '!join')}/{tree[:16]}", commit)
 
 
 def _cut(text: str) -> str:

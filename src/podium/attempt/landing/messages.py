@@ -1,4 +1,4 @@
-"""Why a landing did not come about, or only in part: the fact, and what a person does next."""
+"""Messages about landings that failed or are incomplete: the fact and the next step."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ from podium.git.trees.names import escape_path
 from podium.tasks.task import LandWork
 from podium.views.format import first_of
 
-EXCERPT: Final = 2_000
-SHOWN: Final = 20
+MAX_EXCERPT_CHARS: Final = 2_000
+MAX_LISTED_PATHS: Final = 20
 """How many paths a message names."""
 
 
-def in_the_way(landing: Landing, found: InTheWay) -> str:
-    paths = [escape_path(path) for path in found.paths]
-    told = (
+def in_the_way(landing: Landing, obstacle: InTheWay) -> str:
+    paths = [escape_path(path) for path in obstacle.paths]
+    message = (
         f'"{landing.branch}" is checked out, and your own uncommitted work is in the way: '
-        f"{first_of(paths, SHOWN)}. Commit it or put it aside, then carry on"
+        f"{first_of(paths, MAX_LISTED_PATHS)}. Commit or stash it, then land again"
     )
     if any(path.endswith("/") for path in paths):
-        told += (
-            "; a folder that is a repository of its own is for you to take away (git submodule deinit, or mv)"
-        )
-    return told
+        message += "; a folder that is a git repository itself must be moved away by hand (git submodule deinit, or mv)"
+    return message
 
 
 def taken_off(landing: Landing, commit: str) -> str:
@@ -49,26 +47,26 @@ def left_behind(run: str, step: str, landing: Landing, behind: str) -> str:
 
 
 def clash_on_branch(work: LandWork, repository: Repository, clashes: tuple[Clash, ...]) -> str:
-    """Files that the run was given uncommitted are on no branch, so the work on them fits on none."""
-    told = clash_text(clashes)
+    """Changes to files that were uncommitted when the run started cannot be merged into a branch."""
+    message = clash_text(clashes)
     if work.run_start is None:
-        return told
+        return message
     committed = tree_of(repository, work.run_base or None)
-    given = set(changed_paths(repository, committed, work.run_start))
-    names = [escape_path(clash.path) for clash in clashes if clash.path in given]
+    uncommitted = set(changed_paths(repository, committed, work.run_start))
+    names = [escape_path(clash.path) for clash in clashes if clash.path in uncommitted]
     if not names:
-        return told
+        return message
     return (
         f"the work builds upon files that were not committed when the run began with --dirty: "
-        f"{', '.join(names)}. Commit them as they were, then land it again\n\n{told}"
+        f"{', '.join(names)}. Commit them as they were, then land it again\n\n{message}"
     )
 
 
 def clash_text(clashes: tuple[Clash, ...]) -> str:
-    """What clashes and where, for whoever has to put it together."""
+    """The clashing files with excerpts, for the person or agent that resolves them."""
     parts = []
     for clash in clashes:
-        excerpt = f"\n{clash.excerpt[:EXCERPT]}" if clash.excerpt else ""
+        excerpt = f"\n{clash.excerpt[:MAX_EXCERPT_CHARS]}" if clash.excerpt else ""
         parts.append(f"{clash.path}: {clash.message}{excerpt}")
-    # A name that is no text, which only the user can have given, must not break the log.
+    # A file name that is not valid UTF-8 must not break the log.
     return "\n\n".join(parts).encode("utf-8", "backslashreplace").decode()
