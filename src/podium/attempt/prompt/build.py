@@ -1,4 +1,4 @@
-"""The text that an agent gets: what its author wrote, what it has to know, and what it did wrong before."""
+"""Builds the text that an agent gets: the author's prompt, context, and feedback on earlier attempts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from podium.tasks.partials import partials_of, render_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
 FOLDER: Final = "prompts"
-"""Where a prompt that is no file of its own includes from."""
+"""Folder of the includes of an inline prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +33,40 @@ class RenderedPrompt:
     system: str
     prompt: str
     removed: Mapping[str, int]
-    """What looked like a secret and was left out: how often each rule spoke."""
+    """How many texts that look like secrets were removed, by rule."""
 
 
 def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> RenderedPrompt:
-    """System text and prompt; without a worker, the task as a person reads it.
+    """System text and prompt; without a worker, the task for a person.
 
-    Raises PromptError, ExprError: what cannot be written cannot be asked.
+    Raises PromptError, ExprError.
     """
     host = attempt.host
-    # Most prompts ask nothing about files, and a big project has many.
+    # List files only on demand: most prompts do not use them, and a large project has many.
     files = cache(partial(files_of, host, attempt.started.start))
     entries = keep_entries(host, attempt.task)
     feedback = feedback_text(attempt.task, entries)
     names = _Names(attempt.names, feedback, {} if worker is None else worker.parameters)
     system, prompt = (None, attempt.verb.prompt) if worker is None else (worker.system, worker.prompt)
     persona = "" if system is None else _rendered(attempt, system, names, files)
-    own, is_placed = _own(attempt, prompt, names, files)
+    own, is_placed = _own_prompt(attempt, prompt, names, files)
     parts = [own, *_additions(attempt, names, files)]
     if feedback and not is_placed:
         parts.append(feedback_text(attempt.task, entries, heading=True))
     parts.append(_excerpt(attempt))
     parts.append(_shape(attempt))
-    return _cleaned(host, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
+    return _scrubbed(host, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
 
 
-def _cleaned(host: Host, system: str, prompt: str) -> RenderedPrompt:
-    """The one way out: whatever was packed, quoted or fed back passes here."""
+def _scrubbed(host: Host, system: str, prompt: str) -> RenderedPrompt:
+    """Masks and scrubs the complete texts, including packed files, quotes and feedback."""
     texts = [scrub(host.mask.text(text)) for text in (system, prompt)]
     removed = Counter(texts[0].found) + Counter(texts[1].found)
     return RenderedPrompt(texts[0].text, texts[1].text, dict(removed))
 
 
 class _Names(Mapping[str, Any]):
-    """The names of a prompt; `feedback` is what was said, not where it stands."""
+    """The names of a prompt; `feedback` is the text of the feedback."""
 
     def __init__(self, names: Names, feedback: str, parameters: Mapping[str, Any]) -> None:
         self._names = names
@@ -76,8 +76,8 @@ class _Names(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name == "feedback":
             return self._feedback
-        found: Any = self._names.lookup(name)
-        return {**self._parameters, **found} if name == "with" and self._parameters else found
+        value: Any = self._names.lookup(name)
+        return {**self._parameters, **value} if name == "with" and self._parameters else value
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -86,18 +86,18 @@ class _Names(Mapping[str, Any]):
         return 0
 
 
-def _own(
-    attempt: AgentAttempt, written: settings.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
+def _own_prompt(
+    attempt: AgentAttempt, source: settings.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
 ) -> tuple[str, bool]:
-    """What the author wrote, and whether the feedback has its place in it."""
-    if written is None:
-        return _unwritten(attempt), False
-    prompt = _parsed(attempt, written)
+    """The author's prompt, and whether it includes the feedback."""
+    if source is None:
+        return _default_prompt(attempt), False
+    prompt = _parsed(attempt, source)
     is_placed = any(reference.chain[0] == "feedback" for reference in prompt.references)
     return render(prompt, names, fact=lambda query: files().fact(query)), is_placed
 
 
-def _unwritten(attempt: AgentAttempt) -> str:
+def _default_prompt(attempt: AgentAttempt) -> str:
     advice = attempt.work.advice
     if advice is not None:
         facts = {"where": advice.where, "rule": advice.rule, "situation": advice.situation}
@@ -107,15 +107,15 @@ def _unwritten(attempt: AgentAttempt) -> str:
 
 
 def _rendered(
-    attempt: AgentAttempt, written: settings.Prompt, names: Mapping[str, Any], files: Callable[[], TreeFiles]
+    attempt: AgentAttempt, source: settings.Prompt, names: Mapping[str, Any], files: Callable[[], TreeFiles]
 ) -> str:
-    return render(_parsed(attempt, written), names, fact=lambda query: files().fact(query))
+    return render(_parsed(attempt, source), names, fact=lambda query: files().fact(query))
 
 
-def _parsed(attempt: AgentAttempt, written: settings.Prompt) -> Prompt:
-    name = written.file or ""
+def _parsed(attempt: AgentAttempt, source: settings.Prompt) -> Prompt:
+    name = source.file or ""
     folder = attempt.host.project / (Path(name).parent if name else FOLDER)
-    return parse_prompt(written.text, folder=folder, name=name, partials=partials_of(attempt.work.config))
+    return parse_prompt(source.text, folder=folder, name=name, partials=partials_of(attempt.work.config))
 
 
 def _additions(attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _additions(attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFil
     context = step.settings.context
     if attempt.work.review is not None:
         yield material_of(host, attempt.work.review, config, tree=started.start, nonce=attempt.nonce)
-        context = replace(context, diff=None)  # The change it judges stands above already.
+        context = replace(context, diff=None)  # The material already has the diff.
     if settings.present(context):
         since = attempt.work.run_start
         packed = context_of(host, context, attempt.names, files(), since=since, tree=started.start)

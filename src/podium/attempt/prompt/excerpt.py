@@ -1,6 +1,6 @@
-"""What a worker is told about its step (R004): where it is in the workflow, what success means, how to answer.
+"""Facts about a step for its prompt (R004): its place in the workflow, what success means, how to answer.
 
-Gathered for every prompt, so that no author has to write it; the words are those of partials.
+Collected for every prompt, so that authors need not write them; partials provide the wording.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from podium.tasks.task import AttemptTask
 from podium.workflow.prompts.quoting import fence, first_line
 
 BLOCKED: Final = "BLOCKED:"
-"""How an answer begins that says only why there is none."""
+"""Prefix of an answer that only says why the step cannot be done."""
 
 
 def excerpt_facts(task: AttemptTask, names: Names, *, touches: tuple[str, ...] | None) -> Mapping[str, Any]:
@@ -56,8 +56,8 @@ def _success(step: Step, names: Names, touches: tuple[str, ...] | None) -> Itera
         yield from (_gate(gate, names) for gate in step.gates.verb.members)
 
 
-def _condition(kind: str, name: str = "", said: str = "", files: Sequence[str] = ()) -> Mapping[str, Any]:
-    return {"kind": kind, "name": name, "said": said, "files": files}
+def _condition(kind: str, name: str = "", text: str = "", files: Sequence[str] = ()) -> Mapping[str, Any]:
+    return {"kind": kind, "name": name, "said": text, "files": files}
 
 
 _VERDICT: Final = _condition("verdict")
@@ -68,7 +68,7 @@ def _words(values: tuple[Value, ...], names: Names) -> tuple[str, ...]:
 
 
 def _word(value: Value, names: Names) -> str:
-    """The text as far as it is known: looking up a fact only to describe it is not worth it."""
+    """The text, or "..." if it needs a fact: a description is not worth a lookup."""
     try:
         return as_text(fill(value, names), Meter())
     except (ExprError, NeedFact):
@@ -95,7 +95,7 @@ def _gate(gate: Step, names: Names) -> Mapping[str, Any]:
 
 
 def answer_shape(output: Output) -> Mapping[str, Any]:
-    """How a worker has to answer."""
+    """The form of the answer that an agent has to give."""
     shape = _shape(output.schema or {}) if output.kind == "schema" else ""
     return {"kind": output.kind, "choices": output.choices, "shape": shape}
 

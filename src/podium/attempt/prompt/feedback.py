@@ -1,7 +1,7 @@
-"""What a failed attempt hands to the next one, as text: the latest in full, a digest of what came before (C40).
+"""Feedback of failed attempts as text for the next one: the latest in full, a digest of the earlier (C40).
 
-Each entry is also a file, `feedback/<step>/<n>.md` of the run (R113, R114), in which it outlives the state: the words of
-an attempt are forgotten there as soon as the next one ends.
+Each entry is also written to `feedback/<step>/<n>.md` of the run (R113, R114), because the state drops the text of an
+attempt as soon as the next one ends.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from podium.tasks.partials import render_partial
 from podium.tasks.task import AttemptTask, FeedbackEntry
 from podium.workflow.prompts.quoting import first_line, truncate_middle
 
-IN_FULL: Final = 16_000
+MAX_ENTRY_CHARS: Final = 16_000
 """Characters of one entry in a prompt; the file has all of it."""
-DIGESTED: Final = 12
+MAX_DIGESTS: Final = 12
 
 
 def feedback_text(task: AttemptTask, entries: tuple[FeedbackEntry, ...], *, heading: bool = False) -> str:
-    """For the next prompt; empty when there is none. A heading is for a prompt that gives it no place."""
+    """The feedback for the next prompt; empty if there is none. A heading is needed if the prompt does not place it."""
     if not entries:
         return ""
     newest = _occasion(entries[-1].source)
     latest = [entry for entry in entries if _occasion(entry.source) == newest]
-    earlier = [entry for entry in entries if _occasion(entry.source) != newest][-DIGESTED:]
+    earlier = [entry for entry in entries if _occasion(entry.source) != newest][-MAX_DIGESTS:]
     facts = {
         "heading": heading,
-        "latest": [truncate_middle(entry.text, IN_FULL) for entry in latest],
+        "latest": [truncate_middle(entry.text, MAX_ENTRY_CHARS) for entry in latest],
         "earlier": [_digest(entry) for entry in earlier],
     }
     return render_partial(task.agent_work.config, "feedback", facts)
 
 
 def keep_entries(host: Host, task: AttemptTask) -> tuple[FeedbackEntry, ...]:
-    """Every entry, the newest last. New ones are written to files; forgotten ones are read from theirs."""
+    """Every entry, the newest last. New entries are written to files; dropped ones are read back from them."""
     folder = folder_of(host, task.started.path)
     files = _files(folder) if task.agent_work.feedback else {}
     entries: list[FeedbackEntry] = []
@@ -56,7 +56,7 @@ def folder_of(host: Host, path: StepPath) -> Path:
 
 
 def _occasion(source: str) -> str:
-    """The attempt that an address is about: all that was said about one attempt belongs together."""
+    """The attempt that an address is about, by which entries are grouped."""
     attempt = re.match(r"(.*?#\d+)", source)
     return attempt[1] if attempt is not None else source
 
@@ -67,7 +67,7 @@ def _digest(entry: FeedbackEntry) -> str:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """The files that were written already, by the address in their first line."""
+    """The existing files, by the address in their first line."""
     files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.md")):
         with path.open(encoding="utf-8", errors="surrogateescape") as file:

@@ -1,4 +1,4 @@
-"""The files that are packed into a prompt: by globs, whole ones, within a budget of tokens."""
+"""Packs files into a prompt: selected by globs, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from podium.git.trees.diff import diff
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
 BYTES_PER_TOKEN: Final = 4
-BUDGET: Final = 30_000
-"""Tokens, where the file says nothing."""
-MOST: Final = MAX_TEXT // 2
-"""Bytes of one file or diff, whatever the budget: a single text of a prompt may not be longer."""
-WORTH_IT: Final = 2_000
-"""Bytes: a shorter piece of a file is of no use to anybody."""
+DEFAULT_BUDGET: Final = 30_000
+"""Tokens, if the step sets no budget."""
+MAX_TEXT_BYTES: Final = MAX_TEXT // 2
+"""Largest size of one file or diff in a prompt, whatever the budget."""
+MIN_PIECE_BYTES: Final = 2_000
+"""A shorter piece of a file is not packed."""
 GRAPH_WORDS: Final = ("$TARGET_IMPORTS", "$TARGET", "$INTERFACES", "$PUBLIC_API", "$INTERNALS")
 
 
@@ -36,16 +36,16 @@ def context_of(
     since: Tree | None,
     tree: Tree | None,
 ) -> Mapping[str, Any]:
-    """What the section of a prompt with its files is made of; empty if nothing was asked for."""
+    """The data of the prompt's section about files; empty if there is nothing to show."""
     always, include, exclude = (
         fill_argv(globs, names) for globs in (settings.always, settings.include, settings.exclude)
     )
-    room = (settings.budget or BUDGET) * BYTES_PER_TOKEN
+    room = (settings.budget or DEFAULT_BUDGET) * BYTES_PER_TOKEN
     first, rest = _paths(files, always, exclude), _paths(files, include, exclude)
     required, room = _required(files, first, room)
     changes: dict[str, Any] = {"wanted": False, "diff": "", "cut": False}
     if settings.diff and host.repository is not None and since is not None and tree is not None:
-        changed = diff(host.repository, since, tree, limit=min(room // 2, MOST))
+        changed = diff(host.repository, since, tree, limit=min(room // 2, MAX_TEXT_BYTES))
         room -= len(changed.text)
         fenced = fence(changed.text, "diff") if changed.text else ""
         changes = {"wanted": True, "diff": fenced, "cut": changed.cut}
@@ -68,33 +68,35 @@ def _paths(files: TreeFiles, globs: Sequence[str], exclude: Sequence[str]) -> li
 
 
 def _required(files: TreeFiles, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], int]:
-    """What must be packed, whole, and the room that is left; raises ConfigurationError if it does not fit."""
-    found = [(path, content) for path, content in files.read(paths) if not _is_binary(content)]
-    size = sum(len(content) for _, content in found)
-    if size > room or any(len(content) > MOST for _, content in found):
+    """The required files in full and the remaining room; raises ConfigurationError if they do not fit."""
+    contents = [(path, content) for path, content in files.read(paths) if not _is_binary(content)]
+    size = sum(len(content) for _, content in contents)
+    if size > room or any(len(content) > MAX_TEXT_BYTES for _, content in contents):
         raise ConfigurationError(
             f"context.always takes {_tokens(size)} tokens, and the budget is {_tokens(room)}",
             hint="raise context.budget, or let context.always name less",
         )
-    return [_part(path, content.decode("utf-8", "replace")) for path, content in found], room - size
+    return [_part(path, content.decode("utf-8", "replace")) for path, content in contents], room - size
 
 
 def _packed(files: TreeFiles, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], list[str]]:
-    """The files with their texts as data, and what there was no room for: whole ones first, then one cut to the rest."""
+    """The packed files and those left out: complete files first, then one truncated to the remaining room."""
     packed: list[dict[str, str]] = []
     too_long: list[tuple[str, bytes]] = []
     left_out: list[str] = []
     for path, content in files.read(paths):
         if _is_binary(content):
             left_out.append(f"{path} (binary)")
-        elif len(content) > min(room, MOST):
+        elif len(content) > min(room, MAX_TEXT_BYTES):
             too_long.append((path, content))
         else:
             room -= len(content)
             packed.append(_part(path, content.decode("utf-8", "replace")))
     for path, content in too_long:
-        if room >= WORTH_IT:
-            packed.append(_part(path, truncate_middle(content.decode("utf-8", "replace"), min(room, MOST))))
+        if room >= MIN_PIECE_BYTES:
+            packed.append(
+                _part(path, truncate_middle(content.decode("utf-8", "replace"), min(room, MAX_TEXT_BYTES)))
+            )
             left_out.append(f"parts of {path} ({len(content)} bytes)")
             room = 0
         else:

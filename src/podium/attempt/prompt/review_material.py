@@ -1,4 +1,4 @@
-"""Material for a reviewer: diff, whole files, plan, declared output, open findings; all as data."""
+"""Material for a reviewer: diff, complete files, plan, declared output, open findings; all as data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_PATHS: Final = 200
 
 
 def material_of(host: Host, review: ReviewScope, config: Fields, *, tree: Tree | None, nonce: str) -> str:
-    """Quotes what others wrote; the partial writes the words around it."""
+    """Quotes texts written by agents; the partial provides the wording around them."""
     findings = truncate_middle(review.open_findings, DIFF_BYTES)
     facts = {
         "nonce": nonce,
@@ -76,7 +76,7 @@ def _written(value: Any) -> str:
 
 
 def _since(host: Host, review: ReviewScope, tree: Tree | None, nonce: str) -> str:
-    """What is new since the last round of this review: it need not look again at what it has seen."""
+    """The diff since the last round of this review."""
     before = review.last_round
     if host.repository is None or tree is None or before is None or before == tree:
         return ""
@@ -87,7 +87,7 @@ def _since(host: Host, review: ReviewScope, tree: Tree | None, nonce: str) -> st
 def whole_files(
     host: Host, paths: Iterable[str], nonce: str, *, before: Tree, after: Tree
 ) -> Mapping[str, Any]:
-    """The files that were there before and are still there; of a new one the diff has every line."""
+    """Files that exist in both trees; the diff already has every line of a new file."""
     old, new = files_of(host, before), files_of(host, after)
     room = FILES_BYTES
     shown: list[str] = []

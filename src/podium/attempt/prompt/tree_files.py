@@ -1,4 +1,4 @@
-"""The files that an attempt starts from, to be looked at without a workspace: those of a tree, or of the folder."""
+"""Reads the files that an attempt starts from without a workspace: from a tree, or from the project folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN: Final = frozenset({".git", STATE_DIR})
 
 @dataclass(frozen=True, slots=True)
 class TreeFiles:
-    """`blobs` maps the path of each regular file to its blob; outside of git, to nothing of use."""
+    """`blobs` maps the path of each regular file to its blob, or to "" outside of git."""
 
     blobs: Mapping[str, str]
     repository: Repository | None
@@ -29,24 +29,24 @@ class TreeFiles:
     folders: frozenset[str] = field(default_factory=frozenset)
 
     def matching(self, globs: Iterable[str]) -> tuple[str, ...]:
-        """In the order of the globs, then of the paths; each once."""
-        found = (path for glob in globs for path in sorted(self.blobs) if glob_matches(glob, path))
-        return tuple(dict.fromkeys(found))
+        """Matching paths without duplicates, in the order of the globs, then sorted."""
+        matches = (path for glob in globs for path in sorted(self.blobs) if glob_matches(glob, path))
+        return tuple(dict.fromkeys(matches))
 
     def exists(self, path: str) -> bool:
         plain = path.removeprefix("./").rstrip("/")
         return plain in self.blobs or plain in self.folders
 
     def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        wanted = list(paths)
+        selected = list(paths)
         if self.repository is None:
-            yield from ((path, (self.folder / path).read_bytes()) for path in wanted)
+            yield from ((path, (self.folder / path).read_bytes()) for path in selected)
         else:
-            contents = read_blobs(trees(self.repository), [self.blobs[path] for path in wanted])
-            yield from zip(wanted, contents, strict=True)
+            contents = read_blobs(trees(self.repository), [self.blobs[path] for path in selected])
+            yield from zip(selected, contents, strict=True)
 
     def fact(self, query: tuple[str, str]) -> Any:
-        """What `exists` and `glob` ask in a prompt."""
+        """The value of `exists` or `glob` in a prompt."""
         function, argument = query
         return self.exists(argument) if function == "exists" else self.matching((argument,))
 
@@ -56,8 +56,8 @@ def files_of(host: Host, tree: Tree | None) -> TreeFiles:
         blobs = dict.fromkeys(_in_folder(host.project), "")
         return TreeFiles(blobs, None, host.project, _above(blobs))
     listing = read_listing(trees(host.repository), tree)
-    found = {path: entry.name for path, entry in files(listing) if entry.mode in (FILE, PROGRAM)}
-    return TreeFiles(found, host.repository, host.project, frozenset(listing))
+    blobs = {path: entry.name for path, entry in files(listing) if entry.mode in (FILE, PROGRAM)}
+    return TreeFiles(blobs, host.repository, host.project, frozenset(listing))
 
 
 def _in_folder(folder: Path) -> Iterator[str]:
