@@ -13,7 +13,7 @@ from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.attempt.change_policy import objection
 from podium.attempt.host import Host
 from podium.attempt.result import attempt_ended
-from podium.attempt.workspace.workspace import CaptureRefused, captured, opened
+from podium.attempt.workspace.workspace import CaptureRefused, capture_change, open_workspace
 from podium.core.effects import AskPerson, FindFact, JoinTrees, RunAttempt, Watch
 from podium.core.events import AttemptEnded, AttemptStarted, Event, JoinEnded, StepEnded
 from podium.core.evolve.evolve import initial
@@ -137,11 +137,11 @@ class Bench:
         leaf = state.instances[asked.path]
         step = leaf.place.step
         names = InstanceNames(state, leaf)
-        async with opened(self.host, asked, step, kind="clone", names=names) as workspace:
+        async with open_workspace(self.host, asked, step, kind="clone", names=names) as workspace:
             edit = self.edits.get(asked.path.split("~")[0])
             if edit is not None:
                 edit(workspace.folder, asked.attempt)
-            taken = await captured(self.host, workspace, asked)
+            taken = await capture_change(self.host, workspace, asked)
         if isinstance(taken, CaptureRefused):
             refused: AttemptResult = {"text": "", "message": taken.message}
             return attempt_ended(self.host, asked, "failed", taken.reason, result=refused, tree=asked.start)

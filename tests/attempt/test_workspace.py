@@ -13,9 +13,9 @@ from podium.attempt.workspace.workspace import (
     CapturedChange,
     CaptureRefused,
     Workspace,
-    captured,
+    capture_change,
     clear,
-    opened,
+    open_workspace,
 )
 from podium.core.events import AttemptStarted
 from podium.core.model import Agent, Step
@@ -48,9 +48,9 @@ def visit(
 ) -> Any:
     async def go() -> Any:
         started = asked(tree, attempt)
-        async with opened(bench_.host, started, of or step(), kind=kind) as workspace:
+        async with open_workspace(bench_.host, started, of or step(), kind=kind) as workspace:
             do(workspace)
-            return await captured(bench_.host, workspace, started)
+            return await capture_change(bench_.host, workspace, started)
 
     return anyio.run(go)
 
@@ -207,7 +207,7 @@ def test_a_cancelled_attempt_leaves_no_workspace(project: Project, tmp_path: Pat
 
     async def go() -> None:
         with anyio.CancelScope() as scope:
-            async with opened(bench_.host, started, step(), kind="clone"):
+            async with open_workspace(bench_.host, started, step(), kind="clone"):
                 scope.cancel()
                 await anyio.sleep_forever()
 
@@ -302,7 +302,7 @@ def test_more_idle_checkouts_than_are_of_use_are_removed(project: Project, tmp_p
     started = asked(project.tree())
 
     async def use() -> None:
-        async with opened(bench_.host, started, step(), kind="checkout"):
+        async with open_workspace(bench_.host, started, step(), kind="checkout"):
             inside.append(1)
             if len(inside) == 6:
                 all_there.set()

@@ -16,7 +16,7 @@ from anyio import to_thread
 from podium.attempt.command.run import run_in
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
-from podium.attempt.workspace.workspace import opened
+from podium.attempt.workspace.workspace import open_workspace
 from podium.core.events import AttemptStarted, WaitEnded
 from podium.core.expressions.nodes import ExprError, Names
 from podium.core.expressions.templates import fill
@@ -191,7 +191,7 @@ async def _poll(task: WatchTask, host: Host, verb: Wait, names: Names) -> WaitEn
     )
     pending = tuple(verb.detail.get("pending") or ())
     while True:
-        async with opened(host, start, step, kind="checkout", names=names) as workspace:
+        async with open_workspace(host, start, step, kind="checkout", names=names) as workspace:
             ran = await run_in(host, start, step, names, workspace)
         code = ran.finished.exit_code
         if ran.kind == "ok":

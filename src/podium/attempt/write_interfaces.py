@@ -11,7 +11,7 @@ from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.workspace.workspace import CaptureRefused, Workspace, captured, opened
+from podium.attempt.workspace.workspace import CaptureRefused, Workspace, capture_change, open_workspace
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
@@ -36,9 +36,9 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
 async def _written(
     asked: AttemptStarted, host: Host, step: Step, names: Names, texts: Mapping[str, str]
 ) -> AttemptEnded:
-    async with opened(host, asked, step, kind="checkout", names=names) as workspace:
+    async with open_workspace(host, asked, step, kind="checkout", names=names) as workspace:
         await to_thread.run_sync(_write, workspace, texts)
-        taken = await captured(host, workspace, asked)
+        taken = await capture_change(host, workspace, asked)
     if isinstance(taken, CaptureRefused):
         refused: AttemptResult = {"text": "", "message": taken.message}
         return attempt_ended(host, asked, "failed", taken.reason, result=refused, tree=asked.start)

@@ -16,7 +16,7 @@ from podium.attempt.change_policy import objection, protected
 from podium.attempt.host import Host
 from podium.attempt.prompt.excerpt import BLOCKED
 from podium.attempt.result import attempt_ended, digest
-from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, captured
+from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, capture_change
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import MAX_TEXT, Meter, as_text
@@ -139,7 +139,7 @@ def _verdict(attempt: AgentAttempt, result: AgentResult) -> AttemptEnded:
 
 async def assess_work(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
     host, started = attempt.host, attempt.started
-    change = await captured(host, workspace, started)
+    change = await capture_change(host, workspace, started)
     if isinstance(change, CaptureRefused):
         fields: AttemptResult = {"text": truncate_for_log(result.text), "message": change.message}
         return attempt_ended(host, started, "failed", change.reason, result=fields, tree=started.start)

@@ -35,7 +35,7 @@ from podium.attempt.prompt import build
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.workspace.ownership import Owner, give_ownership
-from podium.attempt.workspace.workspace import Workspace, opened, start_of
+from podium.attempt.workspace.workspace import Workspace, open_workspace, start_of
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import Value, fill_argv
 from podium.core.model import Agent, Step
@@ -138,7 +138,9 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
     await to_thread.run_sync(write_request, attempt, attempt.work.config.get("record") or {})
     kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
     tree = await to_thread.run_sync(_review_tree, attempt) if attempt.verb.judge else None
-    async with opened(host, started, attempt.step, kind=kind, names=attempt.names, tree=tree) as workspace:
+    async with open_workspace(
+        host, started, attempt.step, kind=kind, names=attempt.names, tree=tree
+    ) as workspace:
         finished = await _run(attempt, worker, workspace)
         return await assess.assess(attempt, workspace, finished)
 

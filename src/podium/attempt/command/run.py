@@ -27,7 +27,13 @@ from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.workspace.ownership import give_ownership
 from podium.attempt.workspace.toolchain import check_editable
-from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, captured, opened
+from podium.attempt.workspace.workspace import (
+    CapturedChange,
+    CaptureRefused,
+    Workspace,
+    capture_change,
+    open_workspace,
+)
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill, fill_argv
@@ -139,7 +145,7 @@ async def _checkout(attempt: CommandAttempt, tree: Tree | None) -> AsyncIterator
     protected = fill_argv(attempt.step.settings.protect, attempt.names)
     if host.repository is not None and tree is not None and not _keeps(attempt.step, attempt.names):
         tree = await to_thread.run_sync(restore_files, host.repository, tree, attempt.untouched, protected)
-    async with opened(
+    async with open_workspace(
         host, attempt.started, attempt.step, kind="checkout", names=attempt.names, tree=tree
     ) as workspace:
         yield workspace
@@ -236,7 +242,7 @@ async def _captured_change(
     """The change if the step declares `touches`; otherwise changes are discarded with the checkout."""
     if not _keeps(step, names):
         return CapturedChange(started.start, {}, ())
-    return await captured(host, workspace, started)
+    return await capture_change(host, workspace, started)
 
 
 def _keeps(step: Step, names: Names) -> bool:

@@ -1,7 +1,7 @@
-"""Checkouts that are used again: a gate on a tree much like the last one costs what differs, not a whole checkout.
+"""Reuses checkouts: a gate on a similar tree only writes the files that differ.
 
-Rule: whoever has used a folder may have left anything in it. It is brought back by descriptors (git.workdir.checkout.update),
-and one that cannot be brought back is thrown away.
+Rule: a process may leave anything in the folder. It is restored through descriptors (git.workdir.checkout.update), and
+a folder that cannot be restored is deleted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from podium.git.trees.snapshot import Snapshot
 from podium.git.workdir.checkout import checkout, update
 from podium.git.workdir.folder import discard
 
-MOST_IDLE: Final = 4
+MAX_IDLE: Final = 4
 
 
 class CheckoutPool:
@@ -30,12 +30,12 @@ class CheckoutPool:
         self._idle: list[tuple[Path, Snapshot]] = []
 
     async def take(self, repository: Repository, parent: Path, tree: Tree) -> tuple[Path, Snapshot]:
-        """A folder below the parent that holds exactly this tree."""
-        found = self._choose(tree)
-        return await to_thread.run_sync(_made, repository, parent, tree, found)
+        """A folder below `parent` with exactly the files of this tree."""
+        idle = self._choose(tree)
+        return await to_thread.run_sync(_checked_out, repository, parent, tree, idle)
 
     async def give_back(self, folder: Path, snapshot: Snapshot) -> None:
-        if len(self._idle) < MOST_IDLE:
+        if len(self._idle) < MAX_IDLE:
             self._idle.append((folder, snapshot))
         else:
             await to_thread.run_sync(discard_workspace, folder)
@@ -46,14 +46,14 @@ class CheckoutPool:
             await to_thread.run_sync(discard_workspace, folder)
 
     def _choose(self, tree: Tree) -> tuple[Path, Snapshot] | None:
-        """One that holds the tree already, else the one that was used last."""
+        """An idle checkout of this tree, else the one used last."""
         for place, (_, snapshot) in enumerate(self._idle):
             if snapshot.tree == tree:
                 return self._idle.pop(place)
         return self._idle.pop() if self._idle else None
 
 
-def _made(
+def _checked_out(
     repository: Repository, parent: Path, tree: Tree, used: tuple[Path, Snapshot] | None
 ) -> tuple[Path, Snapshot]:
     if used is not None:
@@ -63,7 +63,7 @@ def _made(
         except OSError:
             discard_workspace(folder)
         except BaseException:
-            # Cancelled half-way: it is neither the old tree nor the new one.
+            # Cancelled half-way: the folder has neither the old tree nor the new one.
             discard_workspace(folder)
             raise
     folder = parent / f"c{secrets.token_hex(4)}"
@@ -75,9 +75,9 @@ def _made(
 
 
 def discard_workspace(folder: Path) -> None:
-    """Removes a workspace. What resists stays for the sweep: it must not turn a finished attempt into a failed one."""
+    """Removes a workspace. An error is ignored and left to the sweep, so that a finished attempt does not fail."""
     with suppress(OSError):
-        # Its user may have taken away the right to look into it; never follow a link put in its place.
+        # A process may have removed the permissions of the folder or replaced it by a link, which must not be followed.
         if folder.is_symlink():
             folder.unlink()
             return

@@ -1,4 +1,4 @@
-"""Hands a workspace over to the user as whom its processes run; needed only where Podium is root and they must not be."""
+"""Changes the owner of a workspace to the user of its processes; needed only if Podium runs as root."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Owner: TypeAlias = tuple[int, int]
 
 
 def give_ownership(folder: Path, owner: Owner | None) -> None:
-    """All that is in a folder and not theirs yet, whatever it is; None: nobody but us works there."""
+    """Change the owner of everything in a folder; None: Podium's own user runs the processes."""
     if owner is not None:
-        for _ in _handed_over(folder, owner):
+        for _ in _change_owner(folder, owner):
             pass
 
 
-def lend_tree(folder: Path, snapshot: Snapshot, owner: Owner | None) -> Snapshot:
-    """The same for a checkout: a change of owner changes the signs by which what is untouched is known."""
+def give_tree_ownership(folder: Path, snapshot: Snapshot, owner: Owner | None) -> Snapshot:
+    """Change the owner of a checkout and update its snapshot, because a new owner changes the recorded file stats."""
     if owner is None:
         return snapshot
     stats = {place: dict(files) for place, files in snapshot.stats.items()}
-    for place, name, before, after in _handed_over(folder, owner):
+    for place, name, before, after in _change_owner(folder, owner):
         if stats.get(place, {}).get(name) == before:
             stats[place][name] = after
     return replace(snapshot, stats=stats)
 
 
-def _handed_over(root: Path, owner: Owner) -> Iterator[tuple[str, str, Stat, Stat]]:
-    """By descriptors, so that no link leads us elsewhere. Each that changed hands, with its signs before and after."""
+def _change_owner(root: Path, owner: Owner) -> Iterator[tuple[str, str, Stat, Stat]]:
+    """Through descriptors, so that no link is followed. Yields each changed entry with its stat before and after."""
     todo = [""]
     while todo:
         place = todo.pop()
@@ -41,8 +41,8 @@ def _handed_over(root: Path, owner: Owner) -> Iterator[tuple[str, str, Stat, Sta
             before = os.fstat(fd)
             os.fchown(fd, *owner)
             yield place, HERE, stat_of(before), stat_of(os.fstat(fd))
-            with os.scandir(fd) as found:
-                entries = list(found)
+            with os.scandir(fd) as iterator:
+                entries = list(iterator)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     todo.append(f"{place}/{entry.name}" if place else entry.name)

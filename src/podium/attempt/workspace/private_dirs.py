@@ -1,7 +1,7 @@
-"""The private folders of attempts: a home, and a place for temporary files. Empty at the start, and nobody else's.
+"""The private folders of attempts: a home and a folder for temporary files, both empty at the start.
 
-Rule: within walls each is new, and gone with its attempt. Outside of them a process reaches every folder of its user
-anyway; there one that was left as it was made is used again, for making and removing it takes as long as a small command.
+Rule: in a sandbox they are new for each attempt and deleted with it. Without one a process can reach every folder of its
+user anyway, so folders that are still empty are reused: creating and deleting them takes as long as a small command.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MODE: Final = 0o700
 
 class PrivateDirs(NamedTuple):
     folder: Path
-    """Holds the other two, and a clone beside them."""
+    """Contains the other two, and a clone."""
     home: Path
     tmp: Path
 
@@ -34,19 +34,19 @@ class PrivateDirPool:
         self._idle: list[PrivateDirs] = []
 
     def take(self, parent: Path, *, again: bool, owner: Owner | None) -> PrivateDirs:
-        """`again`: one that somebody had before will do."""
+        """`again` allows folders that an earlier attempt has used."""
         if again and self._idle:
             return self._idle.pop()
         folder = parent / f"w{secrets.token_hex(4)}"
         home, tmp = folder / "home", folder / "tmp"
-        # Two folders: quicker than the way to another thread and back.
+        # Not in a thread: creating two folders is quicker than switching threads.
         for each in (home, tmp):
             each.mkdir(mode=MODE, parents=True)
             give_ownership(each, owner)
         return PrivateDirs(folder, home, tmp)
 
     async def give_back(self, private: PrivateDirs, *, again: bool) -> None:
-        """Whoever had it is gone. It is removed, unless it is as it was and may be used again."""
+        """Called after the attempt's processes have ended. Deletes the folders, unless they are unchanged and reusable."""
         if again and all(map(_is_as_made, (private.home, private.tmp))):
             self._idle.append(private)
         elif not _removed(private.home, private.tmp, private.folder):
@@ -54,12 +54,12 @@ class PrivateDirPool:
                 await to_thread.run_sync(discard_workspace, private.folder)
 
     def forget(self) -> None:
-        """Somebody removes them all."""
+        """Drop all idle folders, which the caller deletes."""
         self._idle.clear()
 
 
 def _removed(*folders: Path) -> bool:
-    """Most commands leave nothing in their home, and empty folders need neither care nor another thread."""
+    """Remove empty folders without a thread; most commands leave nothing in their home."""
     try:
         for folder in folders:
             folder.rmdir()
@@ -70,10 +70,10 @@ def _removed(*folders: Path) -> bool:
 
 def _is_as_made(folder: Path) -> bool:
     try:
-        found = os.lstat(folder)
+        status = os.lstat(folder)
         return (
-            found.st_mode == stat.S_IFDIR | MODE
-            and found.st_uid == os.getuid()
+            status.st_mode == stat.S_IFDIR | MODE
+            and status.st_uid == os.getuid()
             and not os.listdir(folder)  # noqa: PTH208 (a path object costs more than the question)
             and not os.listxattr(folder, follow_symlinks=False)
         )

@@ -1,4 +1,4 @@
-"""What a workspace gets besides its tree: the project's toolchain, copies, ports, and commands that set it up."""
+"""Sets up a workspace: the project's toolchain, copied files, ports and setup commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from podium.attempt import launch as launching
 from podium.attempt.host import Host
-from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE, lent, link
+from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE, link, toolchain_folders
 from podium.core.expressions.nodes import MissingValue, Names
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.globs import glob_matches
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 SETUP_S: Final = 600.0
 TEARDOWN_S: Final = 30.0
-"""Nothing interrupts a tear-down, so it has to be short."""
-MOST_COPIED: Final = 10_000
+"""Short, because a tear-down cannot be cancelled."""
+MAX_COPIED_FILES: Final = 10_000
 ARTIFACTS: Final = Path(STATE_DIR, "artifacts")
 
 
 class SetupFailed(PodiumError):
-    """A command of `workspace.setup` did not pass, so there is no place to work in."""
+    """A command of `workspace.setup` failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class SetupRequest:
 class SetupResult:
     links: tuple[str, ...]
     own: tuple[str, ...]
-    """Rules of .gitignore for all that was put there and is nobody's work."""
+    """Rules of .gitignore for files that Podium added, which are not part of the change."""
     ports: tuple[int, ...]
 
 
 class _NoNames:
-    """For callers that have no run at hand: literals are all there is."""
+    """For callers without a run: only literals can be used."""
 
     def lookup(self, name: str) -> Any:
         raise MissingValue(f"{name} is not known here")
@@ -74,8 +74,8 @@ class _NoNames:
         raise MissingValue(f"{query[0]} is not known here")
 
 
-def lend_artifacts(host: Host, folder: Path) -> None:
-    """Copies the published artifacts of the run into a workspace, to be read there; never through a link."""
+def copy_artifacts(host: Host, folder: Path) -> None:
+    """Copies the published artifacts of the run into a workspace, without following links."""
     source = host.artifacts_dir
     for top, _, names in os.walk(source):
         below = Path(top).relative_to(source)
@@ -94,57 +94,57 @@ def lend_artifacts(host: Host, folder: Path) -> None:
             ) from error
 
 
-def wanted(step: Step, names: Names | None) -> SetupRequest:
+def setup_request(step: Step, names: Names | None) -> SetupRequest:
     declared = step.settings.workspace
-    known: Names = names or _NoNames()
-    folder = fill(step.settings.dir or ".", known)
+    available: Names = names or _NoNames()
+    folder = fill(step.settings.dir or ".", available)
     return SetupRequest(
-        copy=fill_argv(declared.copy, known),
-        setup=tuple(fill_argv(argv, known) for argv in declared.setup),
-        teardown=tuple(fill_argv(argv, known) for argv in declared.teardown),
+        copy=fill_argv(declared.copy, available),
+        setup=tuple(fill_argv(argv, available) for argv in declared.setup),
+        teardown=tuple(fill_argv(argv, available) for argv in declared.teardown),
         ports=declared.ports or 0,
         folder=folder if isinstance(folder, str) else "",
     )
 
 
-async def give(
-    host: Host, level: SandboxLevel, wanted: SetupRequest, folder: Path, snapshot: Snapshot | None
+async def prepare(
+    host: Host, level: SandboxLevel, request: SetupRequest, folder: Path, snapshot: Snapshot | None
 ) -> SetupResult:
-    """Nothing is lent to the project itself: it has its own."""
-    ports = free_ports(wanted.ports)
+    """Links and copies what the workspace needs; the project itself only gets ports."""
+    ports = free_ports(request.ports)
     if snapshot is None:
         return SetupResult((), (), ports)
 
     def put() -> SetupResult:
-        links = _link(host, level, wanted, folder, snapshot)
-        copies = _copy(host, wanted, folder, snapshot)
+        links = _link(host, level, request, folder, snapshot)
+        copies = _copy(host, request, folder, snapshot)
         return SetupResult(links, tuple(_rule(name) for name in (*links, *copies)), ports)
 
     return await to_thread.run_sync(put)
 
 
 async def set_up(
-    host: Host, step: Step, wanted: SetupRequest, workspace: Workspace, names: Names | None
+    host: Host, step: Step, request: SetupRequest, workspace: Workspace, names: Names | None
 ) -> Workspace:
-    """Runs the commands of `setup`; what they make at the top of the folder is nobody's work either."""
-    if not wanted.setup:
+    """Runs the commands of `setup`; new entries at the top of the folder are not part of the change."""
+    if not request.setup:
         return workspace
-    for argv in wanted.setup:
+    for argv in request.setup:
         await _run(host, step, workspace, argv, names, SETUP_S)
     if workspace.snapshot is None:
         return workspace
-    known = workspace.snapshot.listing[""].keys() | {".git"}
-    fresh = [entry.name for entry in os.scandir(workspace.folder) if entry.name not in known]
+    tracked = workspace.snapshot.listing[""].keys() | {".git"}
+    fresh = [entry.name for entry in os.scandir(workspace.folder) if entry.name not in tracked]
     rules = parse_rules("\n".join(map(_rule, fresh)).encode("utf-8", "surrogateescape"))
     return replace(workspace, snapshot=replace(workspace.snapshot, outer=(*workspace.snapshot.outer, *rules)))
 
 
 async def tear_down(
-    host: Host, step: Step, wanted: SetupRequest, workspace: Workspace, names: Names | None
+    host: Host, step: Step, request: SetupRequest, workspace: Workspace, names: Names | None
 ) -> None:
-    """All of them, also after a cancellation; one that fails does not change how the attempt ended."""
+    """Runs all commands of `teardown`, also after a cancellation; a failure does not change the attempt's result."""
     with anyio.CancelScope(shield=True):
-        for argv in wanted.teardown:
+        for argv in request.teardown:
             try:
                 await _run(host, step, workspace, argv, names, TEARDOWN_S)
             except SetupFailed as error:
@@ -159,62 +159,62 @@ async def _run(
     names: Names | None,
     timeout_s: float,
 ) -> None:
-    launch, walls = launching.build_launch(
+    launch, policy = launching.build_launch(
         host, step, names or _NoNames(), workspace, argv=argv, timeout_s=timeout_s, plain=True
     )
-    done = await host.sandbox_of(step).run(launch, walls)
+    done = await host.sandbox_of(step).run(launch, policy)
     if done.exit_code:
-        told = (done.not_started or done.stderr.record() or done.stdout.record()).strip()
+        output = (done.not_started or done.stderr.record() or done.stdout.record()).strip()
         raise SetupFailed(
-            f'the workspace could not be set up: "{argv[0]}" ended with {done.exit_code}: {told}'
+            f'the workspace could not be set up: "{argv[0]}" ended with {done.exit_code}: {output}'
         )
 
 
 def free_ports(number: int) -> tuple[int, ...]:
-    """Ports that nobody listens on at this moment, all different: each is held until the last is found."""
-    with ExitStack() as held:
-        found = []
+    """Different free ports; all stay bound until the last one is chosen."""
+    with ExitStack() as sockets:
+        ports = []
         for _ in range(number):
-            holder = held.enter_context(socket.socket())
+            holder = sockets.enter_context(socket.socket())
             holder.bind(("127.0.0.1", 0))
-            found.append(int(holder.getsockname()[1]))
-        return tuple(found)
+            ports.append(int(holder.getsockname()[1]))
+        return tuple(ports)
 
 
 def _link(
-    host: Host, level: SandboxLevel, wanted: SetupRequest, folder: Path, snapshot: Snapshot
+    host: Host, level: SandboxLevel, request: SetupRequest, folder: Path, snapshot: Snapshot
 ) -> tuple[str, ...]:
     tracked = (
         f"{place}/{name}" if place else name for place, names in snapshot.listing.items() for name in names
     )
-    given = []
-    if wanted.folder:
-        # Refused before the project's toolchain is looked for below it.
-        inside(host.project, wanted.folder)
-    for name in lent(host.project, level, tracked, wanted.folder):
+    linked = []
+    if request.folder:
+        # Raises for a path outside the project, before the toolchain is searched there.
+        inside(host.project, request.folder)
+    for name in toolchain_folders(host.project, level, tracked, request.folder):
         place, _, last = name.rpartition("/")
         if place not in snapshot.listing:
             continue
-        # Nobody works in the folder yet, and it holds nothing but the tree: no link can stand in the way.
+        # No process has run in the folder yet, so there cannot be a link in the way.
         if level in MOUNTS_IN_PLACE:
-            (folder / name).mkdir()  # On this it is mounted.
+            (folder / name).mkdir()  # The mount point.
         else:
             link(host.project / name, folder / place / last)
-        given.append(name)
-    return tuple(given)
+        linked.append(name)
+    return tuple(linked)
 
 
-def _copy(host: Host, wanted: SetupRequest, folder: Path, snapshot: Snapshot) -> tuple[str, ...]:
-    """Regular files of the project that no tree holds; links are not followed."""
-    if not wanted.copy:
+def _copy(host: Host, request: SetupRequest, folder: Path, snapshot: Snapshot) -> tuple[str, ...]:
+    """Copies untracked regular files of the project; links are not followed."""
+    if not request.copy:
         return ()
     tracked = {path for path, _ in files(snapshot.listing)}
     copied: list[str] = []
     for name in _files_of(host.project):
-        if name in tracked or not any(glob_matches(pattern, name) for pattern in wanted.copy):
+        if name in tracked or not any(glob_matches(pattern, name) for pattern in request.copy):
             continue
-        if len(copied) >= MOST_COPIED:
-            raise SetupFailed(f"workspace.copy matches more than {MOST_COPIED} files; name fewer")
+        if len(copied) >= MAX_COPIED_FILES:
+            raise SetupFailed(f"workspace.copy matches more than {MAX_COPIED_FILES} files; name fewer")
         _copy_file(host.project / name, folder, name)
         copied.append(name)
     return tuple(copied)

@@ -1,8 +1,8 @@
-"""Folders that a project's tools need and no tree holds: which are lent to a workspace, and which would lie.
+"""Toolchain folders that are not part of a tree, such as .venv: which of them a workspace may use.
 
-A virtual environment with an editable install of the project imports the user's files wherever it is used from: a
-gate that ran with it would judge the user's tree and call it the captured one. Without a mount of the workspace in
-the project's place (bubblewrap) such an environment is never lent, and a command that asks for it is refused.
+A virtual environment with an editable install of the project always imports the user's files, so a gate that used it
+would judge the user's tree instead of the captured one. Unless the workspace is mounted in the project's place
+(bubblewrap, container), such an environment is not linked, and a command that would use it is refused.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ MOUNTS_IN_PLACE: Final[frozenset[SandboxLevel]] = frozenset({"bubblewrap", "cont
 STARTERS: Final = frozenset(
     "bash dash fish hatch invoke just ksh make nox pdm pipenv poetry pre-commit sh task tox uv uvx xargs zsh env".split()
 )
-_LONGEST: Final = 1 << 20
+_MAX_BYTES: Final = 1 << 20
 
 
 class EditableInstall(PodiumError):
     """A command would test the user's files instead of the captured ones."""
 
 
-def lent(project: Path, level: SandboxLevel, tracked: Iterable[str], folder: str = "") -> tuple[str, ...]:
-    """Toolchain folders, relative to the project, that a workspace gets: as mounts, or as links to those that do not lie."""
+def toolchain_folders(
+    project: Path, level: SandboxLevel, tracked: Iterable[str], folder: str = ""
+) -> tuple[str, ...]:
+    """Toolchain folders for a workspace, relative to the project; without mounts, those with an editable install are left out."""
     in_tree = frozenset(tracked)
     places = dict.fromkeys(("", folder.strip("/").removeprefix("./").removeprefix(".")))
     names = (f"{place}/{name}" if place else name for place in places for name in FOLDERS)
@@ -50,7 +52,7 @@ def lent(project: Path, level: SandboxLevel, tracked: Iterable[str], folder: str
 
 
 def link(source: Path, target: Path) -> None:
-    """Lends one folder as a link; packages that npm links to folders of the project are linked to the workspace's own.
+    """Links one folder; packages that npm links to folders of the project are linked to those of the workspace.
 
     Through a plain link `node_modules/pkg -> ../packages/pkg` would lead back to the user's files.
     """
@@ -96,7 +98,7 @@ def check_editable(
 
 
 def without_editable(project: Path, level: SandboxLevel, path: str) -> str:
-    """A PATH from which nothing falls into such an environment unnoticed."""
+    """PATH without environments that have an editable install of the project."""
     if level in MOUNTS_IN_PLACE:
         return path
     folders = path.split(os.pathsep)
@@ -105,16 +107,16 @@ def without_editable(project: Path, level: SandboxLevel, path: str) -> str:
 
 
 def _venvs(project: Path, path: str) -> Iterator[Path]:
-    """The project's own environments and those that PATH leads to."""
-    for file in _signs(str(project), path):
-        # As text: this is asked for every command, and a path object costs more than the question.
+    """The virtual environments of the project and of PATH."""
+    for file in _config_files(str(project), path):
+        # A string instead of a Path, because this runs for every command and creating a Path takes longer than the check.
         if os.path.isfile(file):  # noqa: PTH113
             yield Path(file).parent
 
 
 @lru_cache(maxsize=64)
-def _signs(project: str, path: str) -> tuple[str, ...]:
-    """The files by which such environments would be known."""
+def _config_files(project: str, path: str) -> tuple[str, ...]:
+    """Where the pyvenv.cfg of each possible environment would be."""
     on_path = (os.path.dirname(os.path.normpath(folder)) for folder in path.split(os.pathsep) if folder)  # noqa: PTH120
     venvs = dict.fromkeys((*(f"{project}/{name}" for name in VENVS), *on_path))
     return tuple(f"{venv}/pyvenv.cfg" for venv in venvs)
@@ -122,8 +124,8 @@ def _signs(project: str, path: str) -> tuple[str, ...]:
 
 def _would_use(venv: Path, project: Path, argv: Sequence[str], env: Mapping[str, str], text: str) -> bool:
     bin_folder = str(venv / "bin")
-    found = shutil.which(argv[0], path=env.get("PATH", "")) or argv[0]
-    if os.path.normpath(found).startswith(bin_folder + os.sep):
+    program = shutil.which(argv[0], path=env.get("PATH", "")) or argv[0]
+    if os.path.normpath(program).startswith(bin_folder + os.sep):
         return True
     mentions = re.compile(rf"(?:^|[^\w.-])(?:{re.escape(_shown(venv, project))}|{re.escape(str(venv))})/")
     if any(mentions.search(word) for word in (*argv, text)):
@@ -145,7 +147,7 @@ def is_editable(venv: Path, project: Path) -> bool:
     )
 
 
-# Asked for every command; an installation adds or removes names in the folder, which changes its time.
+# Cached because it runs for every command; an installation changes the mtime of the folder, which is part of the key.
 @lru_cache(maxsize=64)
 def _is_editable(packages: Path, _changed: int, root: Path, venv: Path) -> bool:
     return any(_points_into(path, root, venv) for path in sorted(packages.iterdir()))
@@ -162,7 +164,7 @@ def _points_into(path: Path, root: Path, venv: Path) -> bool:
 
 
 def _is_own(line: str, root: Path, venv: Path, folder: Path) -> bool:
-    """Whether a line of a .pth file adds a folder of the project; lines of code are not places."""
+    """Whether a line of a .pth file adds a folder of the project; lines of code do not."""
     if not line or line.startswith(("#", "import ", "import\t")):
         return False
     place = Path(os.path.realpath(folder / line))
@@ -171,9 +173,9 @@ def _is_own(line: str, root: Path, venv: Path, folder: Path) -> bool:
 
 def _is_direct(path: Path, root: Path) -> bool:
     try:
-        found = json.loads(_text(path))
-        editable = bool(found["dir_info"]["editable"])
-        place = unquote(urlsplit(found["url"]).path)
+        data = json.loads(_text(path))
+        editable = bool(data["dir_info"]["editable"])
+        place = unquote(urlsplit(data["url"]).path)
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
     return editable and Path(os.path.realpath(place)).is_relative_to(root)
@@ -182,6 +184,6 @@ def _is_direct(path: Path, root: Path) -> bool:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_LONGEST).decode("utf-8", "replace")
+            return file.read(_MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
