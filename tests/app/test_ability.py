@@ -10,7 +10,7 @@ from podium.adapters.agents.claude.agent import Claude
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import open_workflow
 from podium.app.run.preflight import HostCapabilities, agents_not_ready, agents_without_price, unsupported
-from podium.attempt.programs import usual_agent
+from podium.attempt.programs import default_agent
 from tests.installed import agent, built_in
 
 HEAD = "podium: 1\nname: flow\nagents:\n  w: {type: scripted, script: cast.yaml}\n"
@@ -140,7 +140,7 @@ def test_a_program_that_is_not_installed_is_said_and_a_role_takes_the_one_that_i
     assert "claude is not installed" in agents_not_ready(workflow, there, env)[0]
     (tmp_path / "codex").touch(mode=0o755)
     assert agents_not_ready(workflow, there, env) == ()
-    assert usual_agent(there, {}, env) == "codex"
+    assert default_agent(there, {}, env) == "codex"
 
 
 @pytest.mark.req("X3", "C18")

@@ -9,7 +9,7 @@ import pytest
 from podium.adapters.agents.command.agent import Command, CommandConversation
 from podium.app.author.load import open_workflow
 from podium.attempt.agent.run import _write_files
-from podium.attempt.programs import usual_agent
+from podium.attempt.programs import default_agent
 from podium.core.hash_chain import RunId
 from podium.credentials import read_keys, tokens_of
 from podium.ports.agent import AgentRequest, ProgramSpec
@@ -122,7 +122,7 @@ def test_a_stand_in_plays_types_that_are_not_installed_and_needs_nothing_of_the_
     assert {agents[name].adapter for name in ("knitted", "claude")} == {stand_in}
     assert [agents["claude"].type.program, agents["claude"].type.credentials] == ["", None]
     assert agents["claude"].type.capabilities.vendor == "anthropic", "what it once cost can still be told"
-    assert usual_agent(agents, {}, {}) == "claude", "it plays the agent that works where none is named"
+    assert default_agent(agents, {}, {}) == "claude", "it plays the agent that works where none is named"
     assert logins.contents == {}
 
 

@@ -1,4 +1,4 @@
-"""Files that a contract promises: kept as artifacts by their content, or there in the captured tree."""
+"""The files that an output contract declares: stored as artifacts by content, or present in the captured tree."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from podium.git.trees.objects import name_of
 from podium.tasks.report import KeptArtifact
 
 ARTIFACTS: Final = "artifacts"
-"""The field of a result that lists what was kept: `file` and `hash`."""
+"""The result field that lists the stored artifacts: `file` and `hash`."""
 
 
 def keep(host: Host, file: str, value: Any) -> KeptArtifact:
-    """Stores a text or a value by the hash of its content; what is published later refers to it."""
+    """Stores a text or a value under the hash of its content, to be published when the step passes."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     content = host.mask.apply(text.encode("utf-8", "surrogateescape"))
-    # Named before anything is written: a path that leaves the folder is a violation, not an artifact.
+    # Raises for a path outside the folder before anything is written.
     inside(host.artifacts_dir, file)
     name = hashlib.sha256(content).hexdigest()
     blob = blob_path(host, name)
@@ -42,7 +42,7 @@ def blob_path(host: Host, name: str) -> Path:
 
 
 def publish(host: Host, path: str, result: Mapping[str, Any] | None) -> tuple[Path, ...]:
-    """Puts what a step that has passed kept where people and later steps look for it."""
+    """Publishes the artifacts of a passed step for people and later steps."""
     published: list[Path] = []
     for artifact in (result or {}).get(ARTIFACTS, ()):
         place = inside(host.artifacts_dir, f"{folder_of(path)}/{artifact['file']}")
@@ -53,12 +53,12 @@ def publish(host: Host, path: str, result: Mapping[str, Any] | None) -> tuple[Pa
 
 
 def folder_of(path: str) -> str:
-    """The folder of a step: visits share one, members and iterations have one of their own."""
+    """The artifact folder of a step: shared by its visits, separate for each member and iteration."""
     return re.sub(r"\[(\d+)\]", r"/\1", re.sub(r"~\d+|#\d+", "", path))
 
 
 def write_bytes(place: Path, content: bytes, *, by_way_of: Path | None = None) -> None:
-    """Whole or not at all, readable by this user alone; where others look around, by way of another folder."""
+    """Writes a file atomically, readable by this user only; `by_way_of` is the folder of the temporary file."""
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=by_way_of or place.parent)
     with os.fdopen(handle, "wb") as file:
@@ -67,17 +67,17 @@ def write_bytes(place: Path, content: bytes, *, by_way_of: Path | None = None) -
 
 
 def missing_files(host: Host, globs: Iterable[str], tree: Tree | None, folder: Path) -> str | None:
-    """What of the promised files is absent or empty, in words; None if all is there.
+    """A message about declared files that are missing or empty; None if there are none.
 
-    Looked for in the captured tree; outside of git, in the folder itself.
+    Searches the captured tree or, outside of git, the folder.
     """
     sizes = _in_folder(folder) if host.repository is None or tree is None else _in_tree(host, tree)
     faults: list[str] = []
     for glob in globs:
-        found = [is_empty for path, is_empty in sizes.items() if glob_matches(glob, path)]
-        if not found:
+        are_empty = [is_empty for path, is_empty in sizes.items() if glob_matches(glob, path)]
+        if not are_empty:
             faults.append(f'no file matches "{glob}"')
-        elif all(found):
+        elif all(are_empty):
             faults.append(f'what matches "{glob}" is empty')
     return "; ".join(faults) or None
 

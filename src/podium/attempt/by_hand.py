@@ -1,6 +1,6 @@
-"""A step that a person does: the task and a clone are laid out, and what comes back is judged like anybody's work (R006).
+"""A step done by a person: Podium writes the task and a clone, and checks the result like that of an agent (R006).
 
-The folder stays until the run is deleted: it is the person's, and a crash must not take it away.
+The folder is kept until the run is deleted, so that a crash does not lose the person's work.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ def folder_of(host: Host, started: AttemptStarted) -> Path:
 
 
 async def prepare_manual_work(task: AttemptTask, host: Host) -> AttemptEnded | None:
-    """Writes the task and its files for a person. Ends at once, or when what the step calls `done` has happened."""
+    """Writes the task and its files for a person. Returns at once, or when the condition `done` of the step holds."""
     attempt = await _attempt_of(task, host)
     text = await to_thread.run_sync(_task_text, attempt)
     prior = await find_prior(host, task, _key(attempt, text))
     if prior is not None:
         return prior
-    await to_thread.run_sync(_lay_out, attempt, text)
+    await to_thread.run_sync(_write_task, attempt, text)
     wait = attempt.verb.done
     if wait is None:
         return None
-    seen = await wait_until(wait, attempt.names, attempt.work.run_branch, host)
+    observed = await wait_until(wait, attempt.names, attempt.work.run_branch, host)
     return await collect_manual_work(
-        CollectTask(task, text=str(seen.get("text", "")), answer=seen.get("output")), host
+        CollectTask(task, text=str(observed.get("text", "")), answer=observed.get("output")), host
     )
 
 
 async def collect_manual_work(collect: CollectTask, host: Host) -> AttemptEnded:
-    """What the person has done, checked against the step's contract and its `touches`."""
+    """Captures the person's work and checks it against the step's contract and its `touches`."""
     attempt = await _attempt_of(collect.task, host)
     started, text, answer = attempt.started, collect.text, collect.answer
     folder = folder_of(host, started) / WORK
@@ -66,7 +66,7 @@ async def collect_manual_work(collect: CollectTask, host: Host) -> AttemptEnded:
         snapshot = await to_thread.run_sync(_snapshot, host, host.repository, started)
     home = folder.parent
     workspace = Workspace(folder if snapshot is not None else host.project, home, home, snapshot, "clone")
-    said = AgentResult(
+    result = AgentResult(
         text=text,
         value=answer,
         has_value=answer is not None,
@@ -74,9 +74,9 @@ async def collect_manual_work(collect: CollectTask, host: Host) -> AttemptEnded:
         trouble="failed" if collect.failed else None,
         detail=text or "the person who was asked could not do it" if collect.failed else "",
     )
-    attempt.exchange.result = said
+    attempt.exchange.result = result
     key = _key(attempt, await to_thread.run_sync(_task_text, attempt))
-    return replace(await assess.assess_work(attempt, workspace, said), key=key)
+    return replace(await assess.assess_work(attempt, workspace, result), key=key)
 
 
 async def _attempt_of(task: AttemptTask, host: Host) -> AgentAttempt:
@@ -91,7 +91,7 @@ def _task_text(attempt: AgentAttempt) -> str:
 
 
 def _key(attempt: AgentAttempt, task: str) -> str:
-    """All that a person is asked for; who it was does not matter."""
+    """The request key of the task, whoever does it."""
     step = attempt.step
     words = task.replace(attempt.nonce, "").replace(attempt.host.run, "")
     output = (step.output.kind, step.output.schema, step.output.choices)
@@ -99,11 +99,11 @@ def _key(attempt: AgentAttempt, task: str) -> str:
     return request_key(attempt.started, "by_hand", words, *output, files, globs_of(step, attempt.names))
 
 
-def _lay_out(attempt: AgentAttempt, task: str) -> None:
+def _write_task(attempt: AgentAttempt, task: str) -> None:
     host, started = attempt.host, attempt.started
     folder = folder_of(host, started)
     if (folder / TASK).exists():
-        return  # By an owner before us; what the person has done since is theirs.
+        return  # Written before a crash; the person may have worked in it since.
     folder.mkdir(parents=True, exist_ok=True)
     if host.repository is not None and not (folder / WORK).exists():
         clone_at(host, host.repository, started, folder / WORK)

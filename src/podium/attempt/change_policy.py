@@ -1,4 +1,4 @@
-"""What an attempt was allowed to change; asked before any gate, of the captured paths and never of the worker."""
+"""Checks what an attempt may change, from the captured paths and before any gate runs."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from podium.core.types import Reason
 from podium.git.trees.names import fold_name
 from podium.views.format import first_of
 
-SHOWN: Final = 20
+MAX_LISTED_PATHS: Final = 20
 
 
-def objection(host: Host, step: Step, names: Names, taken: CapturedChange) -> tuple[Reason, str] | None:
-    """Why this change may not be taken, in words for the next attempt; None if it may."""
+def objection(host: Host, step: Step, names: Names, change: CapturedChange) -> tuple[Reason, str] | None:
+    """The reason and message for the next attempt if this change is not allowed; None if it is."""
     allowed = globs_of(step, names)
     if allowed is not None:
-        outside = [path for path in taken.files if not _any(allowed, path)]
+        outside = [path for path in change.files if not _any(allowed, path)]
         if outside:
             may = f"allowed are only: {', '.join(allowed)}" if allowed else "nothing may be changed here"
             return "touches", f"the change goes beyond what this step may touch: {_list(outside)}; {may}"
-    if _must_change(step) and not taken.files and host.repository is not None:
+    if _must_change(step) and not change.files and host.repository is not None:
         where = f" in {', '.join(allowed)}" if allowed else ""
         return "no_change", f"nothing was changed{where}, but this step is there to change files"
     return None
 
 
-def protected(step: Step, names: Names, taken: CapturedChange) -> tuple[str, ...]:
-    """What was changed although it is to be left alone; a person may allow it. Work by hand is a person's already."""
+def protected(step: Step, names: Names, change: CapturedChange) -> tuple[str, ...]:
+    """Changed files that are protected, which a person may allow; none if a person did the work."""
     if isinstance(step.verb, Agent) and step.verb.by_hand:
         return ()
     globs = fill_argv(step.settings.protect, names)
-    # Also under a spelling that is the same file on other systems: .Claude/ steers an agent there as .claude/ does.
+    # Also match spellings that are the same file on case-insensitive systems: there .Claude/ works like .claude/.
     same = tuple(fold_name(glob) for glob in globs)
-    return tuple(path for path in taken.files if _any(globs, path) or _any(same, fold_name(path)))
+    return tuple(path for path in change.files if _any(globs, path) or _any(same, fold_name(path)))
 
 
 def globs_of(step: Step, names: Names) -> tuple[str, ...] | None:
@@ -49,8 +49,8 @@ def globs_of(step: Step, names: Names) -> tuple[str, ...] | None:
         return None
     if not isinstance(step.touches, Node):
         return fill_argv(step.touches, names)
-    found = fill(step.touches, names)
-    return tuple(as_text(glob, Meter()) for glob in (found if is_list(found) else (found,)))
+    globs = fill(step.touches, names)
+    return tuple(as_text(glob, Meter()) for glob in (globs if is_list(globs) else (globs,)))
 
 
 def _must_change(step: Step) -> bool:
@@ -62,4 +62,4 @@ def _any(patterns: Iterable[str], path: str) -> bool:
 
 
 def _list(paths: list[str]) -> str:
-    return first_of(paths, SHOWN)
+    return first_of(paths, MAX_LISTED_PATHS)

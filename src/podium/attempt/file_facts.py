@@ -1,6 +1,6 @@
-"""Answers what expressions ask about files: `exists(path)` and `glob(pattern)`, in a tree, or in the folder without git.
+"""Evaluates `exists(path)` and `glob(pattern)` of expressions, in a tree or, without git, in the folder.
 
-A path that leaves the project exists for nobody: the answer is no, and nothing is looked at.
+A path outside the project never exists; it is not looked up.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ async def find(task: FactTask, host: Host) -> FactsFound:
 
 
 async def answer(host: Host, query: tuple[str, str], tree: Tree | None) -> Any:
-    # A workflow that works in the project itself leaves its files there and in no tree.
+    # A workflow that works in the project itself has its files there and not in a tree.
     is_folder = host.repository is None or tree is None or host.context.works_in_project
     look = _look_in_folder if is_folder else _look_in_tree
     return await to_thread.run_sync(look, host, query, tree)
 
 
 async def known_names(host: Host, names: TaskNames, values: Iterable[Value], tree: Tree | None) -> Names:
-    """The names with every fact these values ask for; other faults of the values show when they are used."""
+    """The names with every fact that these values need; other errors are raised when the values are used."""
     for value in values:
-        while (query := _asks(value, names)) is not None:
+        while (query := _missing_fact(value, names)) is not None:
             names.facts[query] = await answer(host, query, tree)
     return names
 
 
-def _asks(value: Value, names: Names) -> tuple[str, str] | None:
+def _missing_fact(value: Value, names: Names) -> tuple[str, str] | None:
     try:
         fill(value, names)
     except NeedFact as need:

@@ -1,4 +1,4 @@
-"""Where the attempts of one run happen, and with what."""
+"""The host of one run's attempts: folders, sandbox, agents and settings of this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from podium.tasks.run_context import RunContext
 
 
 def no_progress(path: str, progress: Any) -> None:
-    """For callers that do not look."""
+    """For callers without a display."""
 
 
 def no_price(_vendor: str, _model: str, _usage: Usage) -> None:
@@ -45,33 +45,33 @@ class Host:
     state_dir: Path
     """`.podium` in the project: the log, the records of runs, published artifacts."""
     work_dir: Path
-    """For workspaces of this run; outside the project, so that nothing in them finds the user's files by looking up."""
+    """For workspaces of this run; outside the project, so that a search through parent folders does not find it."""
     repository: Repository | None
     """None outside of git: then steps work in the project itself, one at a time."""
     agents: Agents
     sandbox: Sandbox
     marker: str
-    """In the environment of every process of this run, so that a sweep finds them."""
+    """Set in the environment of every process of this run, so that a sweep finds them."""
     mask: Mask
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The values of the declared secrets; a process gets those that its step names."""
     host_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The environment of the user, from which `env: [NAME]` takes."""
     unwalled: str = ""
-    """Why there are no strong walls on this machine, and what would help; empty if there are."""
+    """Why this machine has no strong sandbox, and how to get one; empty if it has."""
     uncontained: str = ""
-    """The same of containers."""
+    """Why containers are unavailable; empty if they are available."""
     choose: Callable[[Step, bool], Sandbox] | None = None
-    """The walls for a step, which may work in the project itself; None: always the ones above."""
+    """Selects the sandbox of a step; the flag says whether it works in the project itself. None: always `sandbox`."""
     keep_login: Callable[[str, bytes], None] = not_kept
-    """Takes a login that an agent of this type may have renewed in its home."""
+    """Stores a login that an agent of this type may have renewed."""
     now: Clock = wall_clock
     on_progress: OnProgress = no_progress
     price_of: PriceOf = no_price
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
     pool: CheckoutPool = field(default_factory=CheckoutPool)
-    """Checkouts that this process has made for the run and may use again."""
+    """Checkouts that this process made for the run and can reuse."""
     homes: PrivateDirPool = field(default_factory=PrivateDirPool)
     run_dir: Path = field(init=False)
     """The records of this run."""
@@ -93,11 +93,11 @@ class Host:
 
     @property
     def record(self) -> Path | None:
-        """The folder for recordings of what passes between the run and its agents."""
+        """The folder for recordings of the exchanges with agents."""
         return None if self.context.record is None else self.project / self.context.record
 
     def sandbox_of(self, step: Step) -> Sandbox:
-        """The walls for the processes of a step: those of the run, unless the step or its file names others."""
+        """The sandbox of a step: that of the run, unless the step or its file selects another."""
         return self.sandbox if self.choose is None else self.choose(step, self.is_inplace(step))
 
     def is_inplace(self, step: Step) -> bool:
@@ -110,5 +110,5 @@ class Host:
         return self.run_dir / "artifacts"
 
     def log_dir(self, path: str, attempt: int) -> Path:
-        """Where what an attempt was told and said is kept."""
+        """The folder for the prompts and answers of an attempt."""
         return self.run_dir / "agent_logs" / path.replace("/", "+") / str(attempt)

@@ -1,4 +1,4 @@
-"""The one way from a step to a process: its environment, its folder, its bounds and its walls."""
+"""Builds the launch of a step's process: its environment, folder, limits and sandbox policy."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
     on_decision: OnDecision = not_recorded,
     plain: bool = False,
 ) -> tuple[Launch, SandboxPolicy]:
-    """What to start and how freely. Raises PathViolation, ConfigurationError, ExprError before anything has begun."""
-    walls = _walls(
+    """The process to start and its sandbox policy. Raises PathViolation, ConfigurationError, ExprError."""
+    policy = _policy(
         host,
         step,
         names,
@@ -62,7 +62,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
     launch = Launch(
         argv=argv,
         cwd=folder_of(step, names, workspace),
-        env=environment(host, step, names, workspace, {**(extra_env or {}), **proxy_env(host, step, walls)}),
+        env=environment(host, step, names, workspace, {**(extra_env or {}), **proxy_env(host, step, policy)}),
         marker=host.marker,
         stdin=stdin,
         timeout_s=timeout_s,
@@ -70,11 +70,11 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
         plain=plain,
         spill_dir=host.run_dir / "outputs",
     )
-    return launch, walls
+    return launch, policy
 
 
 def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
-    """Where processes of a step start, as they see it. Raises PathViolation for one outside of the workspace."""
+    """The working directory of a step, as seen in the sandbox. Raises PathViolation if it is outside the workspace."""
     named = as_text(fill(step.settings.dir or ".", names), Meter())
     if named == ".":
         return workspace.mount_path
@@ -87,7 +87,7 @@ def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
 def environment(
     host: Host, step: Step, names: Names, workspace: Workspace, extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """A minimal one, what the step's `env` passes on or sets, and the secrets it names; nothing else (R184, C15)."""
+    """A minimal environment with the variables of the step's `env` and the secrets it names (R184, C15)."""
     passed, own = declared_env(step, names)
     env = minimal_env(
         {
@@ -96,7 +96,7 @@ def environment(
             **extra,
             "HOME": str(workspace.home),
             "TMPDIR": str(workspace.tmp),
-            # So that git in a checkout, which has no .git, does not find a repository further up.
+            # A checkout has no .git; git must not find a repository in a parent folder.
             "GIT_CEILING_DIRECTORIES": str(workspace.mount_path.parent),
         },
         _secrets(host, step),
@@ -108,7 +108,7 @@ def environment(
 
 
 def forward_output(host: Host, path: str) -> OnOutput:
-    """Passes on what a process says while it says it; a character may be cut between two pieces."""
+    """Reports output while the process runs; a character may be split between two pieces."""
     decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")}
 
     def on_output(stream: StreamName, data: bytes) -> None:
@@ -119,9 +119,9 @@ def forward_output(host: Host, path: str) -> OnOutput:
     return on_output
 
 
-def sandbox_record(sandbox: Sandbox, walls: SandboxPolicy) -> AttemptResult:
-    """For the log: the level that was in force, and that the network was open if it was."""
-    if walls.network == "open":
+def sandbox_record(sandbox: Sandbox, policy: SandboxPolicy) -> AttemptResult:
+    """The sandbox level for the log, and whether the network was open."""
+    if policy.network == "open":
         return {"sandbox": sandbox.level, "network": "open"}
     return {"sandbox": sandbox.level}
 
@@ -131,7 +131,7 @@ def note(text: str) -> Progress:
 
 
 def declared_env(step: Step, names: Names) -> tuple[list[str], dict[str, str]]:
-    """The variables that a step passes on, and those that it sets."""
+    """The names of variables that a step inherits, and the variables that it sets."""
     passed: list[str] = []
     own: dict[str, str] = {}
     for entry in step.settings.env:
@@ -153,7 +153,7 @@ def _secrets(host: Host, step: Step) -> dict[str, str]:
     return {name: host.secrets[name] for name in declared}
 
 
-def _walls(
+def _policy(
     host: Host,
     step: Step,
     names: Names,
@@ -164,13 +164,13 @@ def _walls(
     **outward: Any,
 ) -> SandboxPolicy:
     sandbox = step.settings.sandbox
-    said = step.settings.network if network is None else network
+    allowed = step.settings.network if network is None else network
     cpu = fill(sandbox.cpu, names)
     return SandboxPolicy(
         writable=(workspace.home, workspace.tmp),
         mounts=(*_mounts(host, step, workspace), *(Mount(path, path) for path in reads)),
         hidden=(host.state_dir,) if workspace.kind == "project" and host.state_dir.is_dir() else (),
-        network="open" if said == "open" else tuple(said or ()),
+        network="open" if allowed == "open" else tuple(allowed or ()),
         memory_bytes=_bytes(fill(sandbox.memory, names)),
         cpus=float(cpu) if isinstance(cpu, int | float) else None,
         **outward,
@@ -178,15 +178,15 @@ def _walls(
 
 
 def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
-    """The workspace in the project's place, and the project's own toolchain in it. Whoever only judges writes nothing."""
+    """Mounts the workspace in the project's place with the project's toolchain; read-only for a judge."""
     judges = isinstance(step.verb, Agent) and step.verb.judge
     yield Mount(workspace.folder, workspace.mount_path, writable=not judges)
     for name in workspace.links:
-        # An earlier process of this workspace may have put a link there, through which the mount would land elsewhere.
+        # An earlier process may have put a link there, which would redirect the mount.
         if _is_folder(workspace.folder, name):
             yield Mount(host.project / name, workspace.mount_path / name)
     if workspace.kind == "project" and (host.project / ".git").exists():
-        # A hook or a filter in there would be run by the next git of the user.
+        # Read-only, because the user's next git command would run a hook or filter written there.
         yield Mount(host.project / ".git", host.project / ".git")
 
 

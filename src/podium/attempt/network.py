@@ -1,4 +1,4 @@
-"""What a process of a step gets of the world outside, and what is kept of what it asked for."""
+"""Network access of a step's process, and the log of its egress decisions."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from podium.core.model import Step
 from podium.ports.agent import ProgramSpec
 from podium.ports.sandbox import PROXY, EgressDecision, OnDecision, SandboxLevel, SandboxPolicy
 
-ENCLOSED: Final[tuple[SandboxLevel, ...]] = ("bubblewrap", "container")
-"""The levels at which there is no network but what is let through."""
+ISOLATED_LEVELS: Final[tuple[SandboxLevel, ...]] = ("bubblewrap", "container")
+"""Sandbox levels without a network, except for allowed hosts."""
 RECORD: Final = "egress.jsonl"
-DECISIONS: Final = 10_000
-"""So many of an attempt are kept: whatever is asked for, it cannot fill the disk."""
+MAX_DECISIONS: Final = 10_000
+"""Logged per attempt, so that a process cannot fill the disk with requests."""
 _PROXY: Final = f"http://{PROXY[0]}:{PROXY[1]}"
-_BESIDES: Final = "127.0.0.1,localhost"
+_NO_PROXY: Final = "127.0.0.1,localhost"
 
 
-def is_walled(host: Host, step: Step) -> bool:
-    return host.sandbox_of(step).level in ENCLOSED
+def is_isolated(host: Host, step: Step) -> bool:
+    return host.sandbox_of(step).level in ISOLATED_LEVELS
 
 
 def is_brokered(host: Host, step: Step) -> bool:
-    """Whether an agent of this step reaches its model by a broker only."""
-    return is_walled(host, step) and step.settings.network != "open"
+    """Whether an agent of this step reaches its model only through the broker."""
+    return is_isolated(host, step) and step.settings.network != "open"
 
 
 def network_of(step: Step, program: ProgramSpec) -> tuple[str, ...] | None:
-    """What its vendor needs, besides what the step allows; None leaves it to the step."""
-    said = step.settings.network
-    return None if said == "open" else (*(said or ()), *program.network)
+    """Hosts that the step allows and hosts that the agent's vendor needs; None leaves it to the step."""
+    allowed = step.settings.network
+    return None if allowed == "open" else (*(allowed or ()), *program.network)
 
 
-def proxy_env(host: Host, step: Step, walls: SandboxPolicy) -> dict[str, str]:
-    """By which programs know that there is a proxy; both spellings are in use."""
-    if walls.network in ((), "open") or not is_walled(host, step):
+def proxy_env(host: Host, step: Step, policy: SandboxPolicy) -> dict[str, str]:
+    """The variables that point programs to the proxy, in upper and lower case."""
+    if policy.network in ((), "open") or not is_isolated(host, step):
         return {}
-    said = {"HTTPS_PROXY": _PROXY, "NO_PROXY": _BESIDES}
-    return {**said, **{name.lower(): value for name, value in said.items()}}
+    variables = {"HTTPS_PROXY": _PROXY, "NO_PROXY": _NO_PROXY}
+    return {**variables, **{name.lower(): value for name, value in variables.items()}}
 
 
-def decided(host: Host, path: str, attempt: int) -> OnDecision:
-    """Keeps each decision at once, masked, beside what the attempt was told and said."""
+def egress_logger(host: Host, path: str, attempt: int) -> OnDecision:
+    """Appends each decision, masked, to a file next to the attempt's prompts and answers."""
     count = 0
 
     def keep(decision: EgressDecision) -> None:
         nonlocal count
         count += 1
-        if count > DECISIONS:
+        if count > MAX_DECISIONS:
             return
         place = host.log_dir(path, attempt) / RECORD
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Carries out one task: the work of its verb, and whatever stopped it from being done as a value."""
+"""Performs one task; an error that prevents it is returned as the end of the attempt."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from podium.tasks.task import (
 
 
 async def perform(task: Task, host: Host) -> Report | None:
-    """None: a person has been handed the work. Cancelling ends its processes and removes its workspace."""
+    """None if the work waits for a person. Cancelling ends the task's processes and removes its workspace."""
     match task:
         case AttemptTask(by_hand=True):
             return await by_hand.prepare_manual_work(task, host)
@@ -59,12 +59,12 @@ async def attempt(task: AttemptTask, host: Host) -> AttemptEnded:
     except OSError as error:
         if disk_fault(error) is not None:
             raise
-        # A missing permission, for example: a person can mend it and resume.
+        # For example a missing permission, which a person can fix before resuming.
         return _failed(task.started, host, "system", f"the system refused: {error}")
 
 
 def failed(started: AttemptStarted, host: Host, error: PodiumError | ExprError | NeedFact) -> AttemptEnded:
-    """The end of an attempt that could not be made."""
+    """The end of an attempt that could not start."""
     match error:
         case PodiumError():
             return _failed(started, host, _reason_of(error), error.message, error.hint)

@@ -1,4 +1,4 @@
-"""Where the programs of agents are, which agent works where none is named, and what the user must do before one can."""
+"""Finds the programs of agents, the default agent, and what the user must do before an agent can work."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def program_of(agent_type: AgentType, config: Mapping[str, Any], env: Mapping[st
     return None if word is None else shutil.which(word, path=env.get("PATH", ""))
 
 
-def usual_agent(agents: Agents, configured: Configured, env: Mapping[str, str]) -> str | None:
-    """The agent that works where none is named: the first that is installed.
+def default_agent(agents: Agents, configured: Configured, env: Mapping[str, str]) -> str | None:
+    """The default agent: the first one that is installed.
 
-    With none installed the first one: the message that it is missing then has its name.
+    If none is installed, the first one, so that the error message names it.
     """
     usable = [
         name
@@ -36,8 +36,8 @@ def usual_agent(agents: Agents, configured: Configured, env: Mapping[str, str]) 
 
 
 def preferred_names(agents: Agents) -> tuple[str, ...]:
-    """The types that work where no agent is named, the first choice first."""
-    ranked = sorted((one.type.preferred, name) for name, one in agents.items() if one.type.preferred)
+    """The types that can be the default agent, in order of preference."""
+    ranked = sorted((agent.type.preferred, name) for name, agent in agents.items() if agent.type.preferred)
     return tuple(name for _, name in ranked)
 
 

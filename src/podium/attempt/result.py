@@ -1,4 +1,4 @@
-"""How an attempt that is no agent's is put into words: the event with its result, and the marks it is compared by."""
+"""Builds the event that ends an attempt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podium.tasks.report import AttemptResult
 
 def attempt_ended(
     host: Host,
-    asked: AttemptStarted,
+    started: AttemptStarted,
     kind: AnswerKind,
     reason: Reason = "",
     *,
@@ -23,11 +23,11 @@ def attempt_ended(
     tree: Tree | None,
     change: Mapping[str, Any] | None = None,
 ) -> AttemptEnded:
-    """It cost nothing: a process of the user's own is not counted in money or tokens."""
+    """The end of an attempt without cost; agents add theirs."""
     return AttemptEnded(
         at=host.now(),
-        path=asked.path,
-        attempt=asked.attempt,
+        path=started.path,
+        attempt=started.attempt,
         kind=kind,
         reason=reason,
         result=result,
@@ -39,5 +39,5 @@ def attempt_ended(
 
 
 def digest(text: str, tree: Tree | None) -> str:
-    """The same for the same words and the same tree: what the breaker recognises a standstill by."""
+    """A hash of text and tree, by which the breaker recognises that nothing changes."""
     return hashlib.sha256(f"{text}\0{tree or ''}".encode("utf-8", "backslashreplace")).hexdigest()[:16]

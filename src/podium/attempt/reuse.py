@@ -1,4 +1,4 @@
-"""Takes over what an earlier run has found out: what is asked again in exactly the same words is not done again (X10)."""
+"""Reuses results of an earlier run for identical requests (X10)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from podium.tasks.task import AttemptTask, JoinTask
 async def reuse_or(
     host: Host, task: AttemptTask, key: str, work: Callable[[], Awaitable[AttemptEnded]]
 ) -> AttemptEnded:
-    """The answer that was given to exactly this before, else what the work gives, marked for those who come later."""
+    """The earlier result of the same request, else that of the work, with its key for later runs."""
     return await find_prior(host, task, key) or replace(await work(), key=key)
 
 
 async def find_prior(host: Host, task: AttemptTask, key: str) -> AttemptEnded | None:
-    """The answer that was given to exactly this before. Raises NoPriorResult where nothing else may be done.
+    """The earlier result of the same request. Raises NoPriorResult in a rehearsal that has none.
 
-    Where the run counts on it and it is not there any more, the next attempt has to pay for one.
+    If the run expected a result that is gone, this attempt fails as transient and the next one does the work.
     """
     answer = await to_thread.run_sync(_answer, host, task, key) if task.prior else None
     if answer is None and host.is_rehearsal:
@@ -37,18 +37,18 @@ async def find_prior(host: Host, task: AttemptTask, key: str) -> AttemptEnded | 
     return answer
 
 
-def prior_approvals(past: PriorResults | None, asked: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
-    """What people have said to exactly this question about exactly this tree."""
-    found = None if past is None else past.approvals.get(asked.path)
-    if found is None:
+def prior_approvals(past: PriorResults | None, request: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
+    """The answers that people gave to the same question about the same tree."""
+    prior = None if past is None else past.approvals.get(request.path)
+    if prior is None:
         return ()
-    then, given = found
-    is_same = (then.key, then.tree, then.approvals) == (asked.key, asked.tree, asked.approvals)
-    return tuple(given) if is_same else ()
+    earlier, approvals = prior
+    is_same = (earlier.key, earlier.tree, earlier.approvals) == (request.key, request.tree, request.approvals)
+    return tuple(approvals) if is_same else ()
 
 
 def joined(host: Host, task: JoinTask) -> JoinEnded | None:
-    """How the very same trees were joined before."""
+    """The earlier join of the same trees, if its tree still exists."""
     end = task.prior
     if end is None or host.repository is None or end.tree is None:
         return None
@@ -56,8 +56,8 @@ def joined(host: Host, task: JoinTask) -> JoinEnded | None:
 
 
 def _answer(host: Host, task: AttemptTask, key: str) -> AttemptEnded | None:
-    """It costs nothing, its tree belongs to this run too from now on, and its log stays where it was."""
-    # An attempt that was cut short from outside is not among them, so the numbers may differ.
+    """The earlier end without cost and log; its tree is kept for this run as well."""
+    # Interrupted attempts are not listed, so the attempt numbers may differ.
     same = (end for end in task.prior if end.key == key and end.attempt >= task.started.attempt)
     answer = next(same, None)
     if answer is None:

@@ -1,6 +1,6 @@
-"""Looks out for what a `wait` step waits for: a file, a commit, another run's step, a command that says it is time.
+"""Watches for what a `wait` step waits for: a file, a commit, a step of another run, or a command that passes.
 
-Signals and timers are the engine's. Watching needs no result to be kept: after a crash it simply begins again.
+The engine handles signals and timers. Watching keeps no state: after a crash it starts again.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from podium.git.command import run
 from podium.git.repository import Repository, commit_of, refs
 from podium.tasks.task import WatchTask
 
-LOOK_S: Final = 0.2
-LOOK_AT_RUNS_S: Final = 1.0
+POLL_S: Final = 0.2
+POLL_RUNS_S: Final = 1.0
 POLL_TIMEOUT: Final = Millis(300_000)
 MAX_BYTES: Final = 1 << 20
 
-Found = Mapping[str, Any] | None
+Observation = Mapping[str, Any] | None
 
 
 async def watch(task: WatchTask, host: Host) -> WaitEnded:
-    """Returns when it is there; only the step's timeout, which is the engine's, ends it otherwise."""
+    """Returns when the condition holds; the engine cancels it at the step's timeout."""
     path, verb = task.started.path, task.step.verb
     assert isinstance(verb, Wait)
     try:
         names = await known_names(host, task.names(), tuple(verb.detail.values()), task.view)
         if verb.what == "poll":
             return await _poll(task, host, verb, names)
-        look, every_s = _looking(verb, names, task.run_branch, host)
+        look, every_s = _watcher(verb, names, task.run_branch, host)
         return WaitEnded(host.now(), path, "ok", await _until(look, every_s))
     except (PodiumError, ExprError) as error:
         reason = "path" if isinstance(error, PathViolation) else "error"
@@ -55,7 +55,7 @@ async def watch(task: WatchTask, host: Host) -> WaitEnded:
 
 
 async def wait_until(wait: Wait, names: Names, run_branch: str, host: Host) -> Mapping[str, Any]:
-    """For a person who works by hand: what tells that the work is done."""
+    """Waits for the condition that ends work done by hand."""
     if wait.timer is not None:
         await anyio.sleep(wait.timer / 1000)
         return {}
@@ -64,49 +64,49 @@ async def wait_until(wait: Wait, names: Names, run_branch: str, host: Host) -> M
             f"done: {wait.what} is not carried out yet",
             hint="use file, commit, step or timer, or leave it out",
         )
-    look, every_s = _looking(wait, names, run_branch, host)
+    look, every_s = _watcher(wait, names, run_branch, host)
     return await _until(look, every_s)
 
 
-async def _until(look: Callable[[], Awaitable[Found]], every_s: float) -> Mapping[str, Any]:
+async def _until(look: Callable[[], Awaitable[Observation]], every_s: float) -> Mapping[str, Any]:
     while True:
-        found = await look()
-        if found is not None:
-            return found
+        observation = await look()
+        if observation is not None:
+            return observation
         await anyio.sleep(every_s)
 
 
-def _looking(
+def _watcher(
     verb: Wait, names: Names, run_branch: str, host: Host
-) -> tuple[Callable[[], Awaitable[Found]], float]:
-    wanted = as_text(fill(verb.detail[verb.what], names), Meter())
+) -> tuple[Callable[[], Awaitable[Observation]], float]:
+    pattern = as_text(fill(verb.detail[verb.what], names), Meter())
     match verb.what:
         case "file":
-            # Refused before anything is looked at, and not once per look.
-            inside(host.project, wanted)
-            return _File(host.project, wanted).look, LOOK_S
+            # Raises for a path outside the project, once and before the first check.
+            inside(host.project, pattern)
+            return _File(host.project, pattern).look, POLL_S
         case "commit":
             branch = fill(verb.detail.get("branch"), names)
             branch = run_branch if branch is None else as_text(branch, Meter())
-            return _commits(wanted, branch, host), LOOK_S
+            return _commits(pattern, branch, host), POLL_S
         case "step":
-            return _step(wanted, host), LOOK_AT_RUNS_S
+            return _step(pattern, host), POLL_RUNS_S
         case _:
             raise AssertionError(f"{verb.what} is not looked for here")
 
 
 class _File:
-    """A file counts when it has stood still between two looks: its writer may not be done."""
+    """A file counts if it did not change between two checks; otherwise its writer may not be done."""
 
     def __init__(self, project: Path, path: str) -> None:
         self._project = project
         self._path = path
         self._sign: tuple[int, int] | None = None
 
-    async def look(self) -> Found:
+    async def look(self) -> Observation:
         return await to_thread.run_sync(self._look)
 
-    def _look(self) -> Found:
+    def _look(self) -> Observation:
         try:
             status = inside(self._project, self._path).stat()
         except OSError:
@@ -124,37 +124,37 @@ class _File:
         except OSError as error:
             raise ConfigurationError(f'"{self._path}" is there, but cannot be read: {error}') from error
         try:
-            found = json.loads(text)
-            json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+            value = json.loads(text)
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError):
             return text
-        return found
+        return value
 
 
-def _commits(wanted: str, branch: str, host: Host) -> Callable[[], Awaitable[Found]]:
+def _commits(pattern: str, branch: str, host: Host) -> Callable[[], Awaitable[Observation]]:
     repository = host.repository
     if repository is None:
-        raise ConfigurationError("there is no git repository here, so no commit can come")
+        raise ConfigurationError("not a git repository: cannot wait for a commit")
     ref = f"refs/heads/{branch}" if branch else "HEAD"
-    seen: list[str | None] = [None]
+    last_tip: list[str | None] = [None]
 
-    def look() -> Found:
+    def look() -> Observation:
         tip = commit_of(refs(repository), ref)
-        if tip is None or tip == seen[0]:
+        if tip is None or tip == last_tip[0]:
             return None
-        seen[0] = tip
-        return _commit_with(repository, wanted, tip, host.base_commit)
+        last_tip[0] = tip
+        return _commit_with(repository, pattern, tip, host.base_commit)
 
-    async def looking() -> Found:
+    async def looking() -> Observation:
         return await to_thread.run_sync(look)
 
     return looking
 
 
-def _commit_with(repository: Repository, wanted: str, tip: str, base: str | None) -> Found:
-    """The newest commit since the run began whose message holds the text."""
+def _commit_with(repository: Repository, pattern: str, tip: str, base: str | None) -> Observation:
+    """The newest commit since the run started whose message contains the text."""
     since = () if base is None else (f"^{base}",)
-    args = ("rev-list", "--no-commit-header", "--max-count=1", "-F", f"--grep={wanted}", "--format=%H%n%s")
+    args = ("rev-list", "--no-commit-header", "--max-count=1", "-F", f"--grep={pattern}", "--format=%H%n%s")
     out = run(refs(repository), *args, tip, *since, "--").out.decode("utf-8", "replace")
     if not out.strip():
         return None
@@ -162,15 +162,15 @@ def _commit_with(repository: Repository, wanted: str, tip: str, base: str | None
     return {"output": {"commit": commit, "message": subject}, "text": subject}
 
 
-def _step(wanted: str, host: Host) -> Callable[[], Awaitable[Found]]:
-    workflow, sign, step = wanted.partition("/")
+def _step(pattern: str, host: Host) -> Callable[[], Awaitable[Observation]]:
+    workflow, sign, step = pattern.partition("/")
     if not (workflow and sign and step):
-        raise ConfigurationError(f'wait.step "{wanted}" is not of the form workflow/step')
+        raise ConfigurationError(f'wait.step "{pattern}" is not of the form workflow/step')
 
-    async def look() -> Found:
-        # In this thread, whose connection to the store it is.
+    async def look() -> Observation:
+        # In this thread, which owns the connection to the store.
         passed = host.passed_steps(workflow, step)
-        return {"output": wanted, "text": f"{wanted} has passed"} if passed else None
+        return {"output": pattern, "text": f"{pattern} has passed"} if passed else None
 
     return look
 
@@ -192,13 +192,13 @@ async def _poll(task: WatchTask, host: Host, verb: Wait, names: Names) -> WaitEn
     pending = tuple(verb.detail.get("pending") or ())
     while True:
         async with open_workspace(host, start, step, kind="checkout", names=names) as workspace:
-            ran = await run_in(host, start, step, names, workspace)
-        code = ran.finished.exit_code
-        if ran.kind == "ok":
-            output = {"output": str(ran.result["text"]).rstrip("\n")}
-            return WaitEnded(host.now(), path, "ok", {**ran.result, **output})
-        if ran.kind == "error":
-            return WaitEnded(host.now(), path, "error", ran.result, ran.reason)
+            result = await run_in(host, start, step, names, workspace)
+        code = result.finished.exit_code
+        if result.kind == "ok":
+            output = {"output": str(result.result["text"]).rstrip("\n")}
+            return WaitEnded(host.now(), path, "ok", {**result.result, **output})
+        if result.kind == "error":
+            return WaitEnded(host.now(), path, "error", result.result, result.reason)
         if code not in pending:
-            return WaitEnded(host.now(), path, "failed", ran.result, "poll")
+            return WaitEnded(host.now(), path, "failed", result.result, "poll")
         await anyio.sleep(int(verb.detail["every"]) / 1000)

@@ -24,43 +24,43 @@ from podium.tasks.task import AttemptTask
 
 
 async def work(task: AttemptTask, host: Host) -> AttemptEnded:
-    asked, step = task.started, task.step
+    started, step = task.started, task.step
     verb = step.verb
     assert isinstance(verb, Write)
     names = await known_names(host, task.names(), (verb.files,), task.view)
     texts = _texts(fill(verb.files, names))
-    key = request_key(asked, "write", texts)
-    return await reuse_or(host, task, key, lambda: _written(asked, host, step, names, texts))
+    key = request_key(started, "write", texts)
+    return await reuse_or(host, task, key, lambda: _write_and_capture(started, host, step, names, texts))
 
 
-async def _written(
-    asked: AttemptStarted, host: Host, step: Step, names: Names, texts: Mapping[str, str]
+async def _write_and_capture(
+    started: AttemptStarted, host: Host, step: Step, names: Names, texts: Mapping[str, str]
 ) -> AttemptEnded:
-    async with open_workspace(host, asked, step, kind="checkout", names=names) as workspace:
+    async with open_workspace(host, started, step, kind="checkout", names=names) as workspace:
         await to_thread.run_sync(_write, workspace, texts)
-        taken = await capture_change(host, workspace, asked)
-    if isinstance(taken, CaptureRefused):
-        refused: AttemptResult = {"text": "", "message": taken.message}
-        return attempt_ended(host, asked, "failed", taken.reason, result=refused, tree=asked.start)
-    written = list(taken.files) if host.repository is not None else list(texts)
+        change = await capture_change(host, workspace, started)
+    if isinstance(change, CaptureRefused):
+        refused: AttemptResult = {"text": "", "message": change.message}
+        return attempt_ended(host, started, "failed", change.reason, result=refused, tree=started.start)
+    written = list(change.files) if host.repository is not None else list(texts)
     text = "\n".join(texts)
     result: AttemptResult = {"text": text, "output": text, "files": written}
     return attempt_ended(
-        host, asked, "ok", result=result, tree=taken.tree or asked.start, change=taken.change
+        host, started, "ok", result=result, tree=change.tree or started.start, change=change.change
     )
 
 
 def _texts(interfaces: Any) -> dict[str, str]:
-    """The file of each interface with its text; one without a text is only checked, not written."""
+    """The text of each interface by file; an interface without a text is not written."""
     if not is_map(interfaces):
-        raise WrongType("interfaces are a map of names")
-    found: dict[str, str] = {}
+        raise WrongType("interfaces must be a map of names")
+    texts: dict[str, str] = {}
     for name, entry in interfaces.items():
         if not isinstance(entry, Mapping):
-            raise WrongType(f"interface {name} is a map with file and text")
+            raise WrongType(f"interface {name} must be a map with file and text")
         if entry.get("file") and entry.get("text") is not None:
-            found[str(entry["file"])] = str(entry["text"])
-    return found
+            texts[str(entry["file"])] = str(entry["text"])
+    return texts
 
 
 def _write(workspace: Workspace, texts: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podium.attempt.programs import preferred_names, usual_agent, wanting
+from podium.attempt.programs import default_agent, preferred_names, wanting
 from podium.core import addresses
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import chain_of
@@ -241,7 +241,7 @@ def _steered(verb: Agent, config: Mapping[str, Any], agents: Agents) -> tuple[st
 
 def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping[str, str]) -> dict[str, str]:
     """The types of the agents that may work, by name: those that the step names, or the preferred one for its role."""
-    usual = usual_agent(agents, config.get("agents") or {}, env)
+    usual = default_agent(agents, config.get("agents") or {}, env)
     # A role that is computed during the run may bring its own agent.
     is_open = verb.agent is None and (verb.role is None or isinstance(verb.role, str))
     kinds = {**(_types([usual], config) if is_open and usual is not None else {}), **_kinds(verb, config)}

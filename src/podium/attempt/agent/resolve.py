@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from podium.attempt.host import Host
-from podium.attempt.programs import usual_agent
+from podium.attempt.programs import default_agent
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
@@ -58,7 +58,7 @@ def resolve_agent(
     role_fields = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
     agents = config.get("agents") or {}
     agent = _agent(verb, started, names, role_fields=role_fields, candidates=step.settings.candidates)
-    agent = agent or usual_agent(host.agents, agents, host.host_env)
+    agent = agent or default_agent(host.agents, agents, host.host_env)
     if agent is None:
         return NoAgent(
             f"the step names no agent, and no enabled agent can serve as the default; {_available(host)}"

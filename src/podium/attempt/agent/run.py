@@ -181,7 +181,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
         reads=program.reads,
         network=network.network_of(attempt.step, program),
         service=program.service,
-        on_decision=network.decided(attempt.host, attempt.started.path, attempt.started.attempt),
+        on_decision=network.egress_logger(attempt.host, attempt.started.path, attempt.started.attempt),
     )
     launch = with_silence_limits(launch, program, worker.config)
     try:
@@ -306,7 +306,7 @@ def _request(
         lasting=continues_session(attempt),
         session=session,
         env=_keys(attempt.host, worker),
-        walled=network.is_walled(attempt.host, step),
+        walled=network.is_isolated(attempt.host, step),
         brokered=network.is_brokered(attempt.host, step),
         login=worker.installed.login() if worker.config.get("auth") == "login" else None,
     )

@@ -22,7 +22,7 @@ from podium.attempt.command.test_reports import Report, describe_known_failures
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, forward_output, note, sandbox_record
-from podium.attempt.network import decided
+from podium.attempt.network import egress_logger
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.workspace.ownership import give_ownership
@@ -171,7 +171,7 @@ async def run_in(
         argv=argv,
         stdin=stdin,
         timeout_s=timeout_s,
-        on_decision=decided(host, started.path, started.attempt),
+        on_decision=egress_logger(host, started.path, started.attempt),
         plain=True,
     )
     host_env = {**launch.env, "PATH": host.host_env.get("PATH", launch.env["PATH"])}
