@@ -1,4 +1,4 @@
-"""What an advisor has to know about a run that stands still: its way so far, scores, outputs, time and money (R128)."""
+"""The situation of a run without progress, for an advisor: visits, scores, outputs, time and cost (R128)."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from podium.views.plain import one_line
 from podium.views.run.findings import ReviewHistory, in_state, reviews_of
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
-VISITS: Final = 60
-"""The newest; a run that has made more of them is stopped by then."""
-ROUNDS: Final = 8
-FINDINGS: Final = 20
-SHOWN: Final = 2_000
-MOST: Final = 16_000
+MAX_VISITS: Final = 60
+"""The newest visits; a run with more is stopped before."""
+MAX_ROUNDS: Final = 8
+MAX_FINDINGS: Final = 20
+MAX_ANSWER_CHARS: Final = 2_000
+MAX_CHARS: Final = 16_000
 
 
 def situation_of(state: State, instance: Instance) -> str:
-    visits = sorted(_visits(state, instance), key=_turn)[-VISITS:]
+    visits = sorted(_visits(state, instance), key=_turn)[-MAX_VISITS:]
     lines = "\n".join(_line(state, visit) for visit in visits)
     parts = (lines, _used(state), *_reviews(state), *_outputs(visits), objections(state, instance))
-    return truncate_middle("\n\n".join(part for part in parts if part), MOST)
+    return truncate_middle("\n\n".join(part for part in parts if part), MAX_CHARS)
 
 
 def _turn(visit: Instance) -> tuple[int, int, int]:
-    """When it was its turn; much can happen within a millisecond."""
+    """Sort key: visits may be entered within the same millisecond."""
     return visit.place.entered, visit.place.visit, visit.place.slot
 
 
 def _visits(state: State, instance: Instance) -> Iterator[Instance]:
-    """Also those whose results no longer count: they are what the circle is made of."""
+    """Also visits whose results no longer count, since they show the loop."""
     verb = instance.place.step.verb
     if isinstance(instance, Leaf):
         yield instance
@@ -59,14 +59,14 @@ def _of_block(state: State, scope: Scope, verb: Block | Call) -> Iterator[Instan
 
 
 def _line(state: State, visit: Instance) -> str:
-    told = fields_of(state, visit)
-    words = [told["outcome"] or "not passed yet"]
-    if told["reason"] not in ("", told["outcome"]):
-        words[0] += f" ({told['reason']})"
+    fields = fields_of(state, visit)
+    words = [fields["outcome"] or "not passed yet"]
+    if fields["reason"] not in ("", fields["outcome"]):
+        words[0] += f" ({fields['reason']})"
     score = None if visit.ending is None else visit.ending.score
     words += [f"score {score:g}"] if score is not None else []
-    words += [f"{told['attempts']} attempts"] if told["attempts"] > 1 else []
-    words += [_seconds(told["duration"] * 1000), dollars(visit.usd)]
+    words += [f"{fields['attempts']} attempts"] if fields["attempts"] > 1 else []
+    words += [_seconds(fields["duration"] * 1000), dollars(visit.usd)]
     return f"- {visit.place.path}, visit {visit.place.visit}: {', '.join(words)}"
 
 
@@ -82,17 +82,17 @@ def _used(state: State) -> str:
 
 
 def _reviews(state: State) -> Iterator[str]:
-    for found in reviews_of(in_state(state)):
-        yield "\n".join(_review(found))
+    for history in reviews_of(in_state(state)):
+        yield "\n".join(_review(history))
 
 
-def _review(found: ReviewHistory) -> Iterator[str]:
-    """Where it is going, and what has been open since when."""
-    scores = ", ".join("-" if score is None else f"{score:g}" for score in found.scores[-ROUNDS:])
-    trend = f", {found.trend}" if found.trend else ""
-    yield f'Review "{found.review}": {len(found.rounds)} rounds, scores {scores}{trend}; {found.open[-1]} findings open'
-    unfixed = [finding for finding in found.findings if finding.status != "fixed"]
-    for finding in unfixed[:FINDINGS]:
+def _review(history: ReviewHistory) -> Iterator[str]:
+    """The trend of a review and its open findings."""
+    scores = ", ".join("-" if score is None else f"{score:g}" for score in history.scores[-MAX_ROUNDS:])
+    trend = f", {history.trend}" if history.trend else ""
+    yield f'Review "{history.review}": {len(history.rounds)} rounds, scores {scores}{trend}; {history.open[-1]} findings open'
+    unfixed = [finding for finding in history.findings if finding.status != "fixed"]
+    for finding in unfixed[:MAX_FINDINGS]:
         where = f" {finding.path}" if finding.path else ""
         seen = f"first in {finding.first}, last in {finding.last}"
         issue = one_line(finding.issue, 200)
@@ -100,15 +100,15 @@ def _review(found: ReviewHistory) -> Iterator[str]:
 
 
 def _seconds(millis: float) -> str:
-    """With a fraction: by that a recording knows what was measured, and that it is another one when it is played."""
+    """With a fraction, by which a recording recognises measured times that differ in a replay."""
     return f"{millis / 1000:.1f} s"
 
 
 def _outputs(visits: list[Instance]) -> Iterator[str]:
-    """The newest answer of each worker."""
+    """The newest answer of each agent."""
     newest = {visit.place.step.name: visit for visit in visits if isinstance(visit.place.step.verb, Agent)}
     for visit in newest.values():
         answer = visit.answer if isinstance(visit, Leaf) else None
         text = str(((answer and answer.result) or {}).get("text") or "").strip()
         if text:
-            yield f"{visit.place.path} has answered:\n{fence(truncate_middle(text, SHOWN))}"
+            yield f"{visit.place.path} has answered:\n{fence(truncate_middle(text, MAX_ANSWER_CHARS))}"

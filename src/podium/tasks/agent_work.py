@@ -1,4 +1,4 @@
-"""What an agent needs besides the values of its step: the workflow around it, feedback, and what it has to judge."""
+"""Builds the work of an agent: the workflow around its step, feedback, and what it has to judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the task of an effect: a pure function of the effect, the state, and what an earlier run has found out."""
+"""Builds the task of an effect: a pure function of the effect, the state and the results of an earlier run."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from podium.tasks.task import (
 )
 
 WATCHED = ("file", "commit", "step", "poll")
-"""What a `wait` step may wait for that somebody has to look for; signals and timers come by themselves."""
+"""Conditions of a `wait` step that a task has to watch for; the engine handles signals and timers."""
 
 
 def task_of(effect: Effect, state: State, prior: PriorResults | None = None) -> Task | None:
-    """None for effects that need no work: timers, questions, signals, and attempts that are to be cancelled."""
+    """None for effects that need no work: timers, questions, signals and cancellations."""
     match effect:
         case RunAttempt(asked=started, by_hand=by_hand):
             return attempt_task(started, state, prior, by_hand=by_hand)
@@ -76,7 +76,7 @@ def attempt_task(
 
 
 def landing_task(started: AttemptStarted, state: State, branch: str) -> AttemptTask:
-    """For a person who lands the work of a run that has ended; the run has no such step."""
+    """For `podium apply` after the run has ended; the workflow has no such step."""
     step = Step(name="apply", verb=Git(land=branch))
     return AttemptTask(started=started, step=step, values=NameValues(), work=land_work_of(state, started))
 
@@ -130,7 +130,7 @@ def _join_task(join: JoinAsked, state: State, prior: PriorResults | None) -> Joi
 
 
 def _member(join: JoinAsked, path: Path, tree: Tree, state: State) -> JoinMember:
-    """A member of a queue may have started after others had been merged, so it has a fork of its own."""
+    """A member of a queue may have started after others were merged, so it has its own fork."""
     instance = state.instances.get(path)
     own = instance.base if join.gated and instance is not None else None
     return JoinMember(

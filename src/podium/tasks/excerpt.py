@@ -1,4 +1,4 @@
-"""The part of the workflow that one worker needs to know (R004): what came before its step, and what comes next."""
+"""The part of the workflow that an agent needs to know (R004): the steps before its own, and the next ones."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from podium.core.state import Instance, Leaf, Scope, State
 from podium.tasks.task import Excerpt
 from podium.workflow.prompts.quoting import first_line
 
-SHOWN: Final = 12
-"""How many finished steps a worker is told about; older ones are of little use to it."""
+MAX_STEPS: Final = 12
+"""Finished steps in a prompt; older ones are left out."""
 
 
 def excerpt_of(state: State, leaf: Leaf) -> Excerpt:
@@ -26,8 +26,8 @@ def excerpt_of(state: State, leaf: Leaf) -> Excerpt:
         workflow=workflow.name,
         about=first_line(workflow.description),
         visit=visit_of(state, leaf),
-        before=before[-SHOWN:],
-        more=max(0, len(before) - SHOWN),
+        before=before[-MAX_STEPS:],
+        more=max(0, len(before) - MAX_STEPS),
         following=following,
         routes=routes,
     )
@@ -71,14 +71,14 @@ def _is_before(scope: Scope, child: Instance, inner: Instance) -> bool:
 
 def _ended(state: State, child: Instance) -> Mapping[str, Any]:
     assert child.ending is not None
-    said = ""
+    text = ""
     with suppress(ExprError):
-        said = first_line(str(fields_of(state, child)["text"]))
+        text = first_line(str(fields_of(state, child)["text"]))
     return {
         "name": child.place.step.name,
         "outcome": child.ending.outcome,
         "reason": child.ending.reason or "",
-        "said": said,
+        "said": text,
     }
 
 

@@ -1,6 +1,6 @@
-"""What objected to earlier work, in the words that its next attempt gets (C40).
+"""Objections to earlier work as text for the next attempt (C40).
 
-The core keeps addresses only; here they become words.
+The core keeps only addresses; this module turns them into text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from podium.tasks.task import FeedbackEntry
 from podium.views.format import first_of
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
-MOST: Final = MAX_TEXT // 2
+MAX_CHARS: Final = MAX_TEXT // 2
 """Characters of one fact; no text of a prompt may be longer."""
 SHOWN_PATHS: Final = 20
 _ATTEMPT: Final = re.compile(r"(.*)#(\d+)")
@@ -34,15 +34,15 @@ def feedback_of(state: State, leaf: Leaf) -> tuple[FeedbackEntry, ...]:
 
 
 def objections(state: State, instance: Instance) -> str:
-    """What was said against the work where a run makes no progress."""
+    """The objections to the work of an instance without progress."""
     if isinstance(instance, Leaf):
         entry = describe(state, attempt(instance.place.path, instance.attempt))
         return "" if entry is None else entry.text
-    return _several(state, instance)[1]
+    return _objections_of(state, instance)[1]
 
 
 def about_protected(paths: tuple[str, ...]) -> str:
-    """For the next attempt, if nobody allows the change."""
+    """For the next attempt, if the change is not allowed."""
     return f"protected files were changed: {first_of(paths, SHOWN_PATHS)}; leave them as they were"
 
 
@@ -50,12 +50,12 @@ def _entry(state: State, leaf: Leaf, source: str) -> FeedbackEntry:
     entry = describe(state, source)
     if entry is not None:
         return entry
-    # Of several refused merges the core keeps the words of the last; the others are told without a file, if there is none.
+    # The core keeps the details of the last refused merge only; without a file, earlier ones get a general sentence.
     return FeedbackEntry(source, _sentence(state, leaf, "clash"), is_known=False)
 
 
 def describe(state: State, source: str) -> FeedbackEntry | None:
-    """What an address stands for; None if the state no longer knows."""
+    """The feedback at an address; None if the state no longer has it."""
     instance = state.instances.get(Path(source))
     own = _ATTEMPT.fullmatch(source)
     owner = None if own is None else state.instances.get(Path(own[1]))
@@ -67,15 +67,15 @@ def describe(state: State, source: str) -> FeedbackEntry | None:
     ):
         return FeedbackEntry(source, *_clashed(state, owner, owner.clash))
     if own is not None and isinstance(owner, Leaf) and not _is_failed(instance):
-        return _own(state, owner, source, int(own[2]))
+        return _own_failure(state, owner, source, int(own[2]))
     if instance is None:
         return None
-    title, body = _told(state, instance)
+    title, body = _describe_instance(state, instance)
     return FeedbackEntry(source, title, body)
 
 
 def _is_failed(instance: Instance | None) -> bool:
-    """The gates of an attempt stand under the attempt's own address; only if they are why it failed do they speak."""
+    """Gates share the address of their attempt; they are described only if they failed."""
     return (
         instance is not None
         and instance.ending is not None
@@ -83,8 +83,8 @@ def _is_failed(instance: Instance | None) -> bool:
     )
 
 
-def _sentence(state: State, instance: Instance, kind: str, **known: Any) -> str:
-    """What one of them said, in the words of its partial."""
+def _sentence(state: State, instance: Instance, kind: str, **facts: Any) -> str:
+    """One objection, rendered by its partial."""
     name, config = instance.place.step.name, workflow_of(state, instance.place).config
     nothing = {
         "name": name,
@@ -95,21 +95,22 @@ def _sentence(state: State, instance: Instance, kind: str, **known: Any) -> str:
         "who": "",
         "attempt": 0,
     }
-    facts = {
-        key: truncate_middle(fact, MOST) if isinstance(fact, str) else fact for key, fact in known.items()
+    bounded = {
+        key: truncate_middle(fact, MAX_CHARS) if isinstance(fact, str) else fact
+        for key, fact in facts.items()
     }
-    return render_partial(config, "said", {**nothing, **facts, "kind": kind}).strip()
+    return render_partial(config, "said", {**nothing, **bounded, "kind": kind}).strip()
 
 
 def _clashed(state: State, owner: Instance, clash: JoinRefusal) -> tuple[str, str]:
-    """Good in itself, so nothing else would say why it is to be done again."""
+    """The work itself passed, so only this says why it has to be repeated."""
     refused = clash.refused
     detail = fence(refused.detail) if refused.detail else ""
     return _sentence(state, owner, "clash", outcome=refused.kind, attempt=clash.attempt), detail
 
 
-def _own(state: State, leaf: Leaf, source: str, number: int) -> FeedbackEntry | None:
-    """The attempt itself was not good enough: what it broke, and its words if they could not be read."""
+def _own_failure(state: State, leaf: Leaf, source: str, number: int) -> FeedbackEntry | None:
+    """Why the attempt itself failed, with its answer if that could not be parsed."""
     answer = leaf.answer
     if answer is None or answer.attempt != number:
         return None
@@ -126,44 +127,44 @@ def _own(state: State, leaf: Leaf, source: str, number: int) -> FeedbackEntry | 
     )
 
 
-def _told(state: State, instance: Instance) -> tuple[str, str]:
+def _describe_instance(state: State, instance: Instance) -> tuple[str, str]:
     verb = instance.place.step.verb
     ending = instance.ending
     result: Mapping[str, Any] = (ending.result if ending is not None else None) or {}
     message = ending.message if ending is not None else ""
     match verb:
         case _ if instance.place.role in ("question", "advice"):
-            return _said(state, instance, result)
+            return _person_or_advisor(state, instance, result)
         case Command():
             code = "" if result.get("exit_code") is None else str(result["exit_code"])
-            said = _sentence(state, instance, "command", exit_code=code, message=message)
-            return said, _output(result)
+            title = _sentence(state, instance, "command", exit_code=code, message=message)
+            return title, _output(result)
         case Check():
             return _sentence(state, instance, "check", message=message), ""
         case Human():
-            return _said(state, instance, result)
+            return _person_or_advisor(state, instance, result)
         case Agent(judge=True):
-            said = _sentence(state, instance, "reviewer", outcome=_outcome(instance))
-            return said, findings_text(
+            title = _sentence(state, instance, "reviewer", outcome=_outcome(instance))
+            return title, findings_text(
                 state, instance, {**result, "findings": findings_up_to(state, instance)}
             )
         case Review() | Gates():
-            return _several(state, instance)
+            return _objections_of(state, instance)
         case _:
             return _step(state, instance, result)
 
 
 def _output(result: Mapping[str, Any]) -> str:
-    """What it said, once: the message of a failed command ends with the end of its output."""
+    """The output without repetition: the message of a failed command ends with the end of its output."""
     body = ""
     for key in ("message", "text", "stderr"):
-        said = str(result.get(key) or "").strip()
-        body = body if said in body else f"{body}\n{said}".strip()
+        text = str(result.get(key) or "").strip()
+        body = body if text in body else f"{body}\n{text}".strip()
     return fence(body) if body else ""
 
 
-def _said(state: State, instance: Instance, result: Mapping[str, Any]) -> tuple[str, str]:
-    """A person's words, or an advisor's."""
+def _person_or_advisor(state: State, instance: Instance, result: Mapping[str, Any]) -> tuple[str, str]:
+    """The answer of a person or an advisor."""
     decision = decision_of(instance) if instance.place.role == "advice" else None
     text = decision.guidance if decision is not None else str(result.get("text") or "")
     verdict = result.get("verdict")
@@ -177,13 +178,13 @@ def _outcome(instance: Instance) -> str:
 
 
 def findings_text(state: State, instance: Instance, result: Mapping[str, Any]) -> str:
-    """The findings that are still open, each with its id; then the words around them."""
-    found = [_finding(finding) for finding in result.get("findings") or () if _is_open(finding)]
+    """The open findings, each with its id, and the summary."""
+    findings = [_finding(finding) for finding in result.get("findings") or () if _is_open(finding)]
     summary = str(result.get("summary") or "").strip()
-    if not found and not summary:
+    if not findings and not summary:
         return ""
     config = workflow_of(state, instance.place).config
-    return render_partial(config, "findings", {"findings": found, "summary": summary})
+    return render_partial(config, "findings", {"findings": findings, "summary": summary})
 
 
 def _is_open(finding: Mapping[str, Any]) -> bool:
@@ -202,32 +203,34 @@ def _finding(finding: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _several(state: State, instance: Instance) -> tuple[str, str]:
-    """A review or a set of gates: what each of those that objected says."""
-    parts = ["\n".join(filter(None, _told(state, child))) for child in _objecting(state, instance)]
+def _objections_of(state: State, instance: Instance) -> tuple[str, str]:
+    """The objections of a review or of a set of gates."""
+    parts = [
+        "\n".join(filter(None, _describe_instance(state, child))) for child in _objecting(state, instance)
+    ]
     kind = "review" if isinstance(instance.place.step.verb, Review) else "gates"
     message = "" if instance.ending is None else instance.ending.message
-    said = _sentence(state, instance, kind, outcome=_outcome(instance), message=message)
-    return said, "\n\n".join(parts)
+    title = _sentence(state, instance, kind, outcome=_outcome(instance), message=message)
+    return title, "\n\n".join(parts)
 
 
 def _objecting(state: State, instance: Instance) -> Iterator[Instance]:
     if not isinstance(instance, Scope):
         return
     children = list(fresh_children(state, instance))
-    told = None if instance.told is None else state.instances.get(instance.told)
-    for child in (*children, *((told,) if told is not None else ())):
+    answer = None if instance.told is None else state.instances.get(instance.told)
+    for child in (*children, *((answer,) if answer is not None else ())):
         if child.ending is not None and child.ending.outcome not in CONTINUING_OUTCOMES:
             yield child
 
 
 def _step(state: State, instance: Instance, result: Mapping[str, Any]) -> tuple[str, str]:
-    """Any other step that did not make it, down to what in it went wrong."""
+    """Any other failed step, with the failures inside it."""
     ending = instance.ending
-    known = {} if ending is None else {"reason": ending.reason or "", "message": ending.message}
-    title = _sentence(state, instance, "step", outcome=_outcome(instance), **known)
+    facts = {} if ending is None else {"reason": ending.reason or "", "message": ending.message}
+    title = _sentence(state, instance, "step", outcome=_outcome(instance), **facts)
     if isinstance(instance, Scope):
         return title, "\n\n".join(
-            "\n".join(filter(None, _told(state, c))) for c in _objecting(state, instance)
+            "\n".join(filter(None, _describe_instance(state, c))) for c in _objecting(state, instance)
         )
     return title, _output(result)

@@ -1,8 +1,8 @@
-"""What of a run's own work a branch has already: the landings that a later one builds on, and what it lands.
+"""The landings of a run that a later landing builds on, and what that one lands.
 
-Rule: a landing counts for another only if its work is in the tree of the other. A landing of a parallel member, or of a
-part whose tree was not taken over, has moved the branch like somebody else's commit; if it counted, its work would be
-taken back.
+Rule: a later landing builds on an earlier one only if its tree contains the earlier work. A landing of a parallel member,
+or of a part whose tree was dropped, moved the branch like anybody's commit; if it counted, the later landing would
+revert its work.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from podium.tasks.task import EarlierLanding, LandedPiece, LandWork
 
 
 def land_work_of(state: State, started: AttemptStarted) -> LandWork:
-    """Also for a path that is not an instance: a person who lands the work of a run that has ended."""
+    """Also for a path without an instance: `podium apply` after the run has ended."""
     assert state.started is not None
     leaf = state.instances.get(started.path)
     gates = passed_gates(state, leaf, started.attempt) if isinstance(leaf, Leaf) else None
-    done = _all_landings(state)
+    landings = _all_landings(state)
     tree = started.start or started.base
     return LandWork(
         run_name=state.started.run.name,
         run_base=state.started.run.base,
         run_start=state.started.tree,
         rechecks=() if tree is None else rechecks_of(state, tree),
-        earlier=tuple(_record(state, one, done) for one in done),
-        builds_on=tuple(one.leaf.place.path for one in _built_on(state, leaf, done)),
+        earlier=tuple(_record(state, landing, landings) for landing in landings),
+        builds_on=tuple(landing.leaf.place.path for landing in _built_on(state, leaf, landings)),
         pieces=tuple(_pieces(state, tree)),
         has_gates=leaf is not None and leaf.place.step.gates is not None,
         judged=None if gates is None else gates.place.start,
@@ -54,8 +54,13 @@ class _Landing(NamedTuple):
 
 def _all_landings(state: State) -> tuple[_Landing, ...]:
     """In the order in which they ended."""
-    landings = (_landing_of(instance) for instance in state.instances.values())
-    return tuple(sorted((one for one in landings if one is not None), key=lambda one: _ended(one.leaf)))
+    candidates = (_landing_of(instance) for instance in state.instances.values())
+    return tuple(
+        sorted(
+            (landing for landing in candidates if landing is not None),
+            key=lambda landing: _ended(landing.leaf),
+        )
+    )
 
 
 def _landing_of(instance: Instance) -> _Landing | None:
@@ -72,19 +77,19 @@ def _landing_of(instance: Instance) -> _Landing | None:
     return _Landing(instance, kind, str(output["branch"]), str(output["commit"]), answer.tree)
 
 
-def _record(state: State, landing: _Landing, done: Sequence[_Landing]) -> EarlierLanding:
+def _record(state: State, landing: _Landing, landings: Sequence[_Landing]) -> EarlierLanding:
     return EarlierLanding(
         path=landing.leaf.place.path,
         kind=landing.kind,
         branch=landing.branch,
         commit=landing.commit,
         tree=landing.tree,
-        builds_on=tuple(one.leaf.place.path for one in _built_on(state, landing.leaf, done)),
+        builds_on=tuple(earlier.leaf.place.path for earlier in _built_on(state, landing.leaf, landings)),
     )
 
 
 def _pieces(state: State, tree: Tree | None) -> Iterator[LandedPiece]:
-    """The steps of the top block that changed something, in their order; the steps of a graph have none."""
+    """The steps of the top block that changed something, in order; none if the block is a graph."""
     root = state.instances[ROOT]
     if not isinstance(root, Scope) or root.place.order != "seq":
         return
@@ -95,22 +100,26 @@ def _pieces(state: State, tree: Tree | None) -> Iterator[LandedPiece]:
             yield LandedPiece(ending.tree, child.place.step.description or child.place.step.name)
 
 
-def _built_on(state: State, later: Instance | None, done: Sequence[_Landing]) -> tuple[_Landing, ...]:
-    ways = {} if later is None else _ways(state, later)
-    return tuple(one for one in done if one.leaf is not later and _is_in(state, one.leaf, later, ways))
+def _built_on(state: State, later: Instance | None, landings: Sequence[_Landing]) -> tuple[_Landing, ...]:
+    path_children = {} if later is None else _children_towards(state, later)
+    return tuple(
+        landing
+        for landing in landings
+        if landing.leaf is not later and _is_in(state, landing.leaf, later, path_children)
+    )
 
 
-def _ways(state: State, instance: Instance) -> dict[Path, Instance]:
-    """Each scope around an instance, with the child that leads to it."""
-    found: dict[Path, Instance] = {}
+def _children_towards(state: State, instance: Instance) -> dict[Path, Instance]:
+    """For each scope around an instance, the child that leads to it."""
+    children: dict[Path, Instance] = {}
     while instance.place.path != ROOT:
-        found[instance.place.parent] = instance
+        children[instance.place.parent] = instance
         instance = state.instances[instance.place.parent]
-    return found
+    return children
 
 
-def _is_in(state: State, leaf: Leaf, later: Instance | None, ways: Mapping[Path, Instance]) -> bool:
-    """Whether the work that a leaf has landed is part of what the later one starts from."""
+def _is_in(state: State, leaf: Leaf, later: Instance | None, path_children: Mapping[Path, Instance]) -> bool:
+    """Whether the later instance starts from a tree with the work that this leaf landed."""
     if later is not None and _ended(leaf) > later.place.entered:
         return False
     child: Instance = leaf
@@ -118,8 +127,8 @@ def _is_in(state: State, leaf: Leaf, later: Instance | None, ways: Mapping[Path,
         scope = state.instances[child.place.parent]
         if not isinstance(scope, Scope):
             return False
-        if scope.place.path in ways:
-            return _is_seen(state, scope, child, ways[scope.place.path])
+        if scope.place.path in path_children:
+            return _is_seen(state, scope, child, path_children[scope.place.path])
         if not _hands_over(child) or _drops(scope):
             return False
         child = scope
@@ -127,9 +136,9 @@ def _is_in(state: State, leaf: Leaf, later: Instance | None, ways: Mapping[Path,
 
 
 def _is_seen(state: State, scope: Scope, first: Instance, second: Instance) -> bool:
-    """Whether a child of a scope starts from what another one has left there."""
+    """Whether the second child of a scope starts from the tree of the first."""
     if not _hands_over(first):
-        # A later visit goes on from the tree of the one before it, whatever became of that.
+        # A later visit continues from the tree of the previous one, even if that failed.
         return first.place.slot == second.place.slot and second.place.start != second.place.base
     if _drops(scope):
         return False
@@ -150,7 +159,7 @@ def _hands_over(child: Instance) -> bool:
 
 
 def _drops(scope: Scope) -> bool:
-    """Whether what its members leave is not taken over, or only that of one."""
+    """Whether the scope drops the trees of its members, or keeps only one."""
     return scope.place.order in ("many", "dag") and join_of(scope) in ("best", "discard")
 
 

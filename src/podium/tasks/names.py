@@ -26,7 +26,7 @@ _ERRORS: Final[Mapping[FailureKind, type[ExprError]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Reading this name fails, and how."""
+    """The error that reading this name raises."""
 
     kind: FailureKind
     message: str
@@ -60,7 +60,7 @@ class NameValues(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """A value that asks about files, so it is filled in where the files can be read."""
+    """A value that needs facts about files, so it is filled in where the files can be read."""
 
     value: Value
     values: NameValues
@@ -146,7 +146,7 @@ def _add(tree: _Tree, chain: Chain) -> None:
 def _capture_map(
     read: Callable[[str], Any], tree: _Tree, names: InstanceNames | None, *, parameters: bool = False
 ) -> NameValues:
-    """`names` are given where a name may stand for a parameter, which may ask about files."""
+    """`names` is needed where a name may be a parameter, which may need facts about files."""
     values: dict[str, Any] = {}
     for name, below in tree.items():
         try:
@@ -161,15 +161,15 @@ def _capture_map(
             values[name] = _failure(error)
             continue
         if name == "with" and names is not None and not parameters:
-            wanted = dict.fromkeys(value) if below is None else below
-            values[name] = _capture_map(value.__getitem__, wanted, names, parameters=True)
+            selected = dict.fromkeys(value) if below is None else below
+            values[name] = _capture_map(value.__getitem__, selected, names, parameters=True)
         elif name == "steps" and names is not None and below is None:
             steps = _capture_map(value.__getitem__, dict.fromkeys(names.step_names()), None)
             values[name] = NameValues(unlisted=steps.listed)
         elif below is not None and is_map(value):
             values[name] = _capture_map(value.__getitem__, below, None)
         else:
-            values[name] = _whole(value)
+            values[name] = _read_all(value)
     return NameValues(values)
 
 
@@ -178,7 +178,7 @@ def _defer(names: InstanceNames, name: str) -> Deferred:
     return Deferred(value, capture(outside, (reference.chain for reference in references(value))))
 
 
-def _whole(value: Any) -> Any:
+def _read_all(value: Any) -> Any:
     """The value with every lazy map in it read."""
     if isinstance(value, Fields):
         listed = {name: _read(value, name) for name in value}
@@ -186,16 +186,16 @@ def _whole(value: Any) -> Any:
         return NameValues(listed, {k: v for k, v in others.items() if not isinstance(v, Failure)})
     if is_map(value):
         return (
-            {name: _whole(inner) for name, inner in value.items()}
+            {name: _read_all(inner) for name, inner in value.items()}
             if isinstance(value, dict)
             else NameValues({name: _read(value, name) for name in value})
         )
-    return [_whole(inner) for inner in value] if is_list(value) else value
+    return [_read_all(inner) for inner in value] if is_list(value) else value
 
 
 def _read(values: Mapping[str, Any], name: str) -> Any:
     try:
-        return _whole(values[name])
+        return _read_all(values[name])
     except ExprError as error:
         return _failure(error)
 

@@ -1,4 +1,4 @@
-"""The parts of a prompt that no author has to write: facts of the run in the words of a partial."""
+"""Renders the parts of a prompt that Podium adds: facts of the run, worded by a partial."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from podium.core.model import Fields
 from podium.workflow.prompts.partials import FOLDER, SUFFIX, shipped_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
-MOST: Final = 2**24
-"""Characters; the facts have bounds of their own, and a budget for files may be far beyond that of a prompt."""
+MAX_CHARS: Final = 2**24
+"""Far above any prompt, since the facts have their own bounds and a budget for files may be large."""
 
 
 def render_partial(config: Fields, name: str, facts: Mapping[str, Any]) -> str:
-    """Raises PromptError: a partial of the project may be wrong in a way that only facts show.
+    """Raises PromptError: a faulty partial of the project may only fail with certain facts.
 
-    `config` is that of the workflow whose step the prompt is for.
+    `config` belongs to the workflow of the prompt's step.
     """
     prompt = _parsed(name + SUFFIX, tuple(partials_of(config).items()))
-    return render(prompt, facts, max_chars=MOST).strip("\n")
+    return render(prompt, facts, max_chars=MAX_CHARS).strip("\n")
 
 
 def partials_of(config: Fields) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""What one run has found out, for another that goes on from it (X10).
+"""Results of an earlier run that a new run may reuse (X10).
 
 An attempt is known by all that could have changed its answer: who is asked, every word it is told, the tree it starts
 from, the contract it is held to.
@@ -24,43 +24,43 @@ from podium.core.events import (
 from podium.core.hash_chain import RunId
 from podium.core.types import Millis, Path
 
-FOUND_OUT: Final = frozenset({"ok", "failed", "blocked"})
-"""How an attempt ends that says something about the work; the rest is about the world, which may be another today."""
+REUSABLE_KINDS: Final = frozenset({"ok", "failed", "blocked"})
+"""Ends that say something about the work; other ends depend on circumstances that may have changed."""
 
 
 CONSENT: Final = "/!consent"
-"""A consent is about one attempt that may have taken effect, and about no other."""
+"""Never reused: a consent is about one attempt that may have taken effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class PriorResults:
     run: RunId
     attempts: Mapping[Path, Sequence[AttemptEnded]] = field(default_factory=dict)
-    """By address, in the order in which they ended; the same may have been asked more than once."""
+    """By address, in the order in which they ended; a request may occur more than once."""
     approvals: Mapping[Path, tuple[ApprovalAsked, Sequence[ApprovalGiven]]] = field(default_factory=dict)
     joins: Mapping[JoinAsked, JoinEnded] = field(default_factory=dict)
-    """By what was asked, whenever that was."""
+    """By request, without its time."""
 
 
 class NoPriorResult(Exception):
-    """An attempt would have to be made."""
+    """There is no earlier result, so the attempt would have to be made."""
 
 
 def prior_results_of(
     run: RunId, events: Iterable[Event], *, without: frozenset[Path] = frozenset()
 ) -> PriorResults:
-    """What these events have found out, except at some paths."""
+    """The reusable results of these events, except at the paths in `without`."""
     attempts: dict[Path, list[AttemptEnded]] = {}
     approvals: dict[Path, tuple[ApprovalAsked, list[ApprovalGiven]]] = {}
-    asked: dict[Path, JoinAsked] = {}
+    requests: dict[Path, JoinAsked] = {}
     joins: dict[JoinAsked, JoinEnded] = {}
     for event in events:
         match event:
             case JoinAsked():
-                asked[event.path] = timeless(event)
+                requests[event.path] = timeless(event)
             case JoinEnded():
-                joins[asked[event.path]] = event
-            case AttemptEnded() if event.key and event.kind in FOUND_OUT and event.path not in without:
+                joins[requests[event.path]] = event
+            case AttemptEnded() if event.key and event.kind in REUSABLE_KINDS and event.path not in without:
                 attempts.setdefault(event.path, []).append(event)
             case ApprovalAsked() if event.path not in without and not event.path.endswith(CONSENT):
                 approvals[event.path] = (event, [])
@@ -71,11 +71,11 @@ def prior_results_of(
     return PriorResults(run, attempts, approvals, joins)
 
 
-def timeless(asked: JoinAsked) -> JoinAsked:
-    return replace(asked, at=Millis(0))
+def timeless(request: JoinAsked) -> JoinAsked:
+    return replace(request, at=Millis(0))
 
 
-def request_key(asked: AttemptStarted, *parts: Any) -> str:
-    """The hash of all that is asked; a part that is no JSON counts by how it is written."""
-    told = json.dumps([asked.start, asked.base, *parts], default=repr, sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+def request_key(started: AttemptStarted, *parts: Any) -> str:
+    """The hash of a request; a part that is not JSON counts by its repr."""
+    encoded = json.dumps([started.start, started.base, *parts], default=repr, sort_keys=True)
+    return hashlib.sha256(encoded.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Which names a step reads when it is carried out: those of its values, and those of its prompts."""
+"""The names that the values and prompts of a step read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from podium.tasks.names import Chain
 
 
-class _Same:
-    """A cache key that stands for one object, not for all that are equal to it."""
+class _IdentityKey:
+    """A cache key by identity instead of equality."""
 
     __slots__ = ("config", "step")
 
@@ -28,31 +28,31 @@ class _Same:
         return hash((id(self.step), id(self.config)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.step is other.step and self.config is other.config
+        return isinstance(other, _IdentityKey) and self.step is other.step and self.config is other.config
 
 
 def chains_read(step: Step, config: Fields) -> tuple[Chain, ...] | None:
-    """The chains that a step reads; None if that is known only when its prompt is.
+    """The chains that a step reads; None if they depend on a prompt that is not known yet.
 
-    `config` is that of the workflow the step belongs to.
+    `config` belongs to the workflow of the step.
     """
-    return _chains(_Same(step, config))
+    return _chains(_IdentityKey(step, config))
 
 
 @lru_cache(maxsize=4096)
-def _chains(key: _Same) -> tuple[Chain, ...] | None:
+def _chains(key: _IdentityKey) -> tuple[Chain, ...] | None:
     step, config = key.step, key.config
-    found = {reference.chain for value in _values(step, config) for reference in references(value)}
+    names_read = {reference.chain for value in _values(step, config) for reference in references(value)}
     for prompt in _prompts(step):
         chains = _prompt_chains(prompt.text, tuple(dict(config.get("partials") or {}).items()))
         if chains is None:
             return None
-        found.update(chains)
-    return None if _role_is_computed(step) else tuple(sorted(found))
+        names_read.update(chains)
+    return None if _role_is_computed(step) else tuple(sorted(names_read))
 
 
 def _role_is_computed(step: Step) -> bool:
-    """The texts of such a role are chosen when the attempt is made."""
+    """Whether an expression names the role, so that its prompts are known only in the attempt."""
     verb = step.verb
     return isinstance(verb, Agent) and verb.role is not None and not isinstance(verb.role, str)
 
@@ -79,7 +79,7 @@ def _values(step: Step, config: Fields) -> Iterator[Value]:
 
 
 def _gate_values(gate: Step) -> tuple[Value, ...]:
-    """What a worker is told about a gate is the command that will judge it."""
+    """The prompt shows an agent the commands of its gates."""
     return gate.verb.argv if isinstance(gate.verb, Command) else ()
 
 
@@ -94,7 +94,7 @@ def _prompts(step: Step) -> Iterator[Prompt]:
 
 @lru_cache(maxsize=1024)
 def _prompt_chains(text: str, partials: tuple[tuple[str, str], ...]) -> tuple[Chain, ...] | None:
-    """None: it includes a file of the project, or cannot be parsed; both show when it is rendered."""
+    """None if the prompt includes a project file or cannot be parsed; rendering reports that."""
     prompt = plain_prompt(text, name="")
     if prompt is None:
         from podium.workflow.prompts.render import parse_prompt

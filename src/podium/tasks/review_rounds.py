@@ -1,4 +1,4 @@
-"""The rounds of a review: the attempts of the step whose gate it is, or its own visits; and what was found in them."""
+"""The rounds of a review (attempts of the step it gates, or its own visits) and their findings."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ _VISIT: Final = re.compile(r"(.*)~(\d+)")
 
 
 def findings_up_to(state: State, judge: Instance) -> tuple[Mapping[str, Any], ...]:
-    """All that a reviewer has found up to this round, each finding as it was last reported.
+    """All findings of a reviewer up to this round, each as last reported.
 
-    What a round does not mention stays as it was: a finding is over when its reviewer says so.
+    A finding that a round does not mention stays as it was, until the reviewer closes it.
     """
     review, _, name = judge.place.path.rpartition("/")
     earlier = [
-        state.instances.get(Path(f"{one.place.path}/{name}")) for one in rounds_before(state, Path(review))
+        state.instances.get(Path(f"{earlier_round.place.path}/{name}"))
+        for earlier_round in rounds_before(state, Path(review))
     ]
-    known: dict[str, Mapping[str, Any]] = {}
-    for one in (*reversed(earlier), judge):
-        for finding in _findings(one):
-            known[str(finding.get("id", ""))] = finding
-    return tuple(known.values())
+    latest: dict[str, Mapping[str, Any]] = {}
+    for judgement in (*reversed(earlier), judge):
+        for finding in _findings(judgement):
+            latest[str(finding.get("id", ""))] = finding
+    return tuple(latest.values())
 
 
 def _findings(judge: Instance | None) -> tuple[Mapping[str, Any], ...]:
@@ -35,11 +36,11 @@ def _findings(judge: Instance | None) -> tuple[Mapping[str, Any], ...]:
 
 
 def rounds_before(state: State, review: Path) -> Iterator[Scope]:
-    """The same review in earlier rounds, as far as these came to an end, the newest first."""
+    """The finished earlier rounds of a review, the newest first."""
     for path in _addresses(state, review):
-        found = state.instances.get(path)
-        if isinstance(found, Scope) and found.ending is not None:
-            yield found
+        review_round = state.instances.get(path)
+        if isinstance(review_round, Scope) and review_round.ending is not None:
+            yield review_round
 
 
 def _addresses(state: State, review: Path) -> Iterator[Path]:
@@ -56,7 +57,7 @@ def _addresses(state: State, review: Path) -> Iterator[Path]:
 
 
 def _visits_before(path: Path) -> Iterator[Path]:
-    found = _VISIT.fullmatch(path)
-    if found is not None:
-        yield from (Path(f"{found[1]}~{number}") for number in range(int(found[2]) - 1, 1, -1))
-        yield Path(found[1])
+    match = _VISIT.fullmatch(path)
+    if match is not None:
+        yield from (Path(f"{match[1]}~{number}") for number in range(int(match[2]) - 1, 1, -1))
+        yield Path(match[1])
