@@ -166,8 +166,8 @@ def host_for_run(
         secrets=secrets,
         price_of=public_price,
         choose=sandbox_chooser(context),
-        unwalled=unwalled(),
-        uncontained=uncontained(),
+        sandbox_unavailable=bubblewrap_problem(),
+        container_unavailable=container_problem(),
         host_env=dict(env),
     )
 
@@ -285,16 +285,16 @@ def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
             )
 
 
-def unwalled() -> str:
-    """Why there are no strong walls on this machine, and what would help; empty if there are."""
+def bubblewrap_problem() -> str:
+    """Why bubblewrap does not work on this machine, and what would help; empty if it works."""
     from podium.adapters.sandboxes import bubblewrap_probe
 
     lacking = bubblewrap_probe.probe()
     return "" if lacking is None else f"{lacking.reason}; {lacking.fix}"
 
 
-def uncontained() -> str:
-    """The same of containers, as far as that is known without an image."""
+def container_problem() -> str:
+    """Why no container can run on this machine; empty if one may, which depends on the image."""
     from podium.adapters.sandboxes.container import missing_engine
 
     return missing_engine()

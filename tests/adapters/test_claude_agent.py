@@ -222,7 +222,7 @@ def test_what_was_used_before_it_was_killed_is_not_lost(tmp_path: Path) -> None:
 
     assert (result.trouble, result.cost) == ("timeout", None)
     assert result.usage == Usage(input=200, output=2, cached=14, calls=2)
-    assert result.cut_off
+    assert result.usage_incomplete
 
 
 @pytest.mark.req("R136")

@@ -43,7 +43,7 @@ def test_each_thing_is_named_with_its_step(tmp_path: Path, steps: str, said: str
     file.write_text(f"{HEAD}steps:\n{steps}")
     workflow = open_workflow(file, project=tmp_path)
 
-    found = unsupported(workflow, HostCapabilities(THERE, uncontained="no engine"))
+    found = unsupported(workflow, HostCapabilities(THERE, container_unavailable="no engine"))
 
     assert found == () if said is None else said in "\n".join(found)
 

@@ -33,7 +33,7 @@ def test_the_users_own_price_counts_where_tokens_are_told() -> None:
     assert used_of(found).tokens == 1100
 
 
-@pytest.mark.parametrize("result", [TOLD, replace(TOLD, usage=Usage(), cut_off=True)])
+@pytest.mark.parametrize("result", [TOLD, replace(TOLD, usage=Usage(), usage_incomplete=True)])
 def test_what_is_said_to_cost_nothing_costs_nothing_whoever_counts(result: AgentResult) -> None:
     found = with_cost(result, worker(price={"input": 0, "output": 0}), no_price)
 
@@ -51,7 +51,7 @@ def test_what_is_said_to_cost_nothing_costs_nothing_whoever_counts(result: Agent
 def test_more_than_one_attempt_can_have_used_is_unknown_and_not_booked(told: AgentResult) -> None:
     found = with_cost(told, worker(price=PRICE), no_price)
 
-    assert (found.cost, found.cost_source, found.cut_off) == (None, "unknown", True)
+    assert (found.cost, found.cost_source, found.usage_incomplete) == (None, "unknown", True)
     assert used_of(found).tokens == 0
 
 
@@ -66,7 +66,9 @@ def test_more_than_one_attempt_can_have_used_is_unknown_and_not_booked(told: Age
         ),
         pytest.param(AgentResult(trouble="quota", cost=MicroUsd(5)), 1, id="paid in part"),
         pytest.param(
-            AgentResult(trouble="quota", cost=MicroUsd(0), cut_off=True), 1, id="ended before it could tell"
+            AgentResult(trouble="quota", cost=MicroUsd(0), usage_incomplete=True),
+            1,
+            id="ended before it could tell",
         ),
         pytest.param(AgentResult(trouble="transient"), 1, id="lost on the way"),
     ],
@@ -91,7 +93,9 @@ def test_cached_tokens_without_a_price_of_their_own_cost_what_others_do() -> Non
         pytest.param(TOLD, {"price": {"input": 2.0}}, id="half a price"),
         pytest.param(AgentResult(), {"price": PRICE}, id="no tokens were told"),
         pytest.param(
-            AgentResult(usage=TOLD.usage, cut_off=True), {"price": PRICE}, id="ended before it could tell"
+            AgentResult(usage=TOLD.usage, usage_incomplete=True),
+            {"price": PRICE},
+            id="ended before it could tell",
         ),
     ],
 )

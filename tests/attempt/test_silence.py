@@ -54,7 +54,7 @@ def launch(tmp_path: Path) -> Launch:
 def test_a_program_that_speaks_is_bounded_without_a_word_and_any_other_only_by_its_time(
     tmp_path: Path,
 ) -> None:
-    speaks, mute = ProgramSpec(argv=("a",), speaks=True), ProgramSpec(argv=("a",))
+    speaks, mute = ProgramSpec(argv=("a",), streams_progress=True), ProgramSpec(argv=("a",))
 
     assert with_silence_limits(launch(tmp_path), speaks, {}).silence_s == 600
     assert with_silence_limits(launch(tmp_path), mute, {}) == launch(tmp_path)

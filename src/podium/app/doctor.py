@@ -100,12 +100,20 @@ async def agents_of(workflow: Workflow, agents: Agents, env: Mapping[str, str]) 
 
 
 def problems_of(
-    workflow: Workflow, agents: Agents, env: Mapping[str, str], *, sandbox: str | None, unwalled: str = ""
+    workflow: Workflow,
+    agents: Agents,
+    env: Mapping[str, str],
+    *,
+    sandbox: str | None,
+    sandbox_unavailable: str = "",
 ) -> tuple[str, ...]:
-    """Each with the step and what to do; `sandbox` is the level that the user typed, `unwalled` why no stronger one works."""
+    """Each with the step and what to do.
+
+    `sandbox` is the level that the user typed, `sandbox_unavailable` the reason why a stronger one does not work.
+    """
     secrets = [name for name in workflow.config.get("secrets") or () if not env.get(name)]
     return (
-        *unsupported(workflow, preflight.HostCapabilities(agents, sandbox, unwalled)),
+        *unsupported(workflow, preflight.HostCapabilities(agents, sandbox, sandbox_unavailable)),
         *agents_not_ready(workflow, agents, env),
         *(f"secret {name} has no value; export {name}=..." for name in secrets),
         *(() if shutil.which("git", path=env.get("PATH", "")) else ("git is not installed",)),

@@ -57,10 +57,10 @@ class Host:
     """The values of the declared secrets; a process gets those that its step names."""
     host_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The environment of the user, from which `env: [NAME]` takes."""
-    unwalled: str = ""
-    """Why this machine has no strong sandbox, and how to get one; empty if it has."""
-    uncontained: str = ""
-    """Why containers are unavailable; empty if they are available."""
+    sandbox_unavailable: str = ""
+    """Why bubblewrap does not work on this machine, and what would help; empty if it works."""
+    container_unavailable: str = ""
+    """Why no container can run on this machine; empty if one may."""
     choose: Callable[[Step, bool], Sandbox] | None = None
     """Selects the sandbox of a step; the flag says whether it works in the project itself. None: always `sandbox`."""
     keep_login: Callable[[str, bytes], None] = not_kept

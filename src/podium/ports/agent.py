@@ -84,12 +84,12 @@ class AgentRequest:
     home: Path
     """A fresh folder that belongs to this attempt alone."""
     tools: tuple[str, ...] | None = None
-    lasting: bool = False
+    resumable: bool = False
     """Somebody may go on in this conversation later."""
     session: PriorSession | None = None
     """The conversation to go on in; None: a new one."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    walled: bool = False
+    sandboxed: bool = False
     """Walls stand around it: those that it may have of its own are not needed, and may not work within others."""
     brokered: bool = False
     """Its only way out is the broker: an agent with a key names a `Service` and works with a dummy key at `BROKER`."""
@@ -108,10 +108,10 @@ class ProgramSpec:
     """Written below `home` before it starts."""
     reads: tuple[Path, ...] = ()
     """Files and folders of Podium's own that it needs besides its program."""
-    remembers: tuple[str, ...] = ()
+    session_files: tuple[str, ...] = ()
     """Patterns of the files below `home` by which a conversation can be gone on in."""
     network: tuple[str, ...] = ()
-    speaks: bool = False
+    streams_progress: bool = False
     """It says what it does while it does it, so that a long silence means that it is stuck."""
     service: Service | None = None
     """The API it calls at `BROKER`; only where the request said that it is brokered."""
@@ -152,7 +152,7 @@ class AgentResult:
     has_value: bool = False
     """Whether there was exactly one JSON value where the answer stands; null is one."""
     usage: Usage = Usage()
-    cut_off: bool = False
+    usage_incomplete: bool = False
     """It was ended before it could tell what it has used: at least `usage`."""
     cost: MicroUsd | None = None
     """None: unknown, which is not zero."""

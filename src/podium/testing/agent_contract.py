@@ -115,9 +115,9 @@ class AgentContract:
 
     def test_an_agent_with_sessions_leaves_session_files(self, request_: AgentRequest) -> None:
         """Continuity by a session means that the next attempt gets the session files of the last one."""
-        program, _ = self.make().prepare(replace(request_, lasting=True))
+        program, _ = self.make().prepare(replace(request_, resumable=True))
 
-        assert program.remembers or self.agent_type.capabilities.continuity != "session"
+        assert program.session_files or self.agent_type.capabilities.continuity != "session"
 
     def test_a_login_is_a_file_in_the_home_and_only_with_auth_login(self, request_: AgentRequest) -> None:
         needs = self.agent_type.credentials

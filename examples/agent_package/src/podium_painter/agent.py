@@ -33,7 +33,7 @@ class Painter:
             else {"PAINTER_KEY": key},
             service=service(request, API, ("POST /v1/paint",), {"x-api-key": key}),
             network=() if is_brokered(request) else (host_of(API),),
-            speaks=True,
+            streams_progress=True,
         )
         return program, PainterOutput(request)
 

@@ -48,15 +48,15 @@ class HostCapabilities:
     agents: Agents
     typed: str | None = None
     """The sandbox that the user typed for this run."""
-    unwalled: str = ""
+    sandbox_unavailable: str = ""
     """Why bubblewrap does not work here, and what would help; empty if it works."""
-    uncontained: str = ""
+    container_unavailable: str = ""
     """Why no container can run here; empty if one may."""
 
 
 def unsupported(workflow: Workflow, machine: HostCapabilities) -> tuple[str, ...]:
     """What this machine or version cannot do, one line each."""
-    uses_models = bool(machine.unwalled) and uses_model_agents(workflow, machine.agents)
+    uses_models = bool(machine.sandbox_unavailable) and uses_model_agents(workflow, machine.agents)
     return tuple(dict.fromkeys(_in_workflow(workflow, machine, uses_models)))
 
 
@@ -183,11 +183,11 @@ def _unwalled(step: Step, workflow: Workflow, machine: HostCapabilities, uses_mo
     if machine.typed not in (None, "auto"):
         return  # The user chose it, knowing what it does not enforce.
     level = step.settings.sandbox.level
-    if level == "container" and machine.uncontained:
-        yield f"sandbox container: {machine.uncontained}; or --sandbox limits runs it in a weaker sandbox"
-    if level in ("container", *WEAK) or not machine.unwalled:
+    if level == "container" and machine.container_unavailable:
+        yield f"sandbox container: {machine.container_unavailable}; or --sandbox limits runs it in a weaker sandbox"
+    if level in ("container", *WEAK) or not machine.sandbox_unavailable:
         return
-    way_out = f"{machine.unwalled}; or --sandbox limits runs it in a weaker sandbox, at your risk"
+    way_out = f"{machine.sandbox_unavailable}; or --sandbox limits runs it in a weaker sandbox, at your risk"
     if level == "bubblewrap":
         yield f"sandbox bubblewrap: {way_out}"
     elif isinstance(step.verb, Agent):

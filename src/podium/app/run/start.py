@@ -173,7 +173,9 @@ def check_preflight(prepared: PreparedRun, source: RunSource) -> None:
     workflow, host = prepared.workflow, prepared.host
     # Simulated agents need no sandbox.
     typed = "limits" if host.context.is_played else source.sandbox
-    unable = unsupported(workflow, HostCapabilities(host.agents, typed, host.unwalled, host.uncontained))
+    unable = unsupported(
+        workflow, HostCapabilities(host.agents, typed, host.sandbox_unavailable, host.container_unavailable)
+    )
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(

@@ -197,7 +197,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     answer = explain_silence(parser.finish(finished), finished, attempt.exchange.progress)
     result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
     store_session = partial(
-        keep_session, attempt, worker, result, home=workspace.home, patterns=program.remembers
+        keep_session, attempt, worker, result, home=workspace.home, patterns=program.session_files
     )
     await to_thread.run_sync(store_session)
     return finished
@@ -303,10 +303,10 @@ def _request(
         cwd=folder_of(step, attempt.names, workspace),
         home=workspace.home,
         tools=step.settings.tools,
-        lasting=continues_session(attempt),
+        resumable=continues_session(attempt),
         session=session,
         env=_keys(attempt.host, worker),
-        walled=network.is_isolated(attempt.host, step),
+        sandboxed=network.is_isolated(attempt.host, step),
         brokered=network.is_brokered(attempt.host, step),
         login=worker.installed.login() if worker.config.get("auth") == "login" else None,
     )

@@ -61,7 +61,7 @@ def keep_session(
 ) -> None:
     """Everything is masked. `patterns` match the files below `home` in which the agent's program keeps a conversation."""
     request = attempt.exchange.request
-    if request is None or not request.lasting or result.trouble is not None:
+    if request is None or not request.resumable or result.trouble is not None:
         return
     before, mask = request.session, attempt.host.mask
     turns = () if before is None else before.turns

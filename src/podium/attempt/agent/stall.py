@@ -19,10 +19,10 @@ SILENCE_S: Final = 600.0
 def with_silence_limits(launch: Launch, program: ProgramSpec, config: Mapping[str, Any]) -> Launch:
     """Apply the agent's `stall`; without it, a program that does not stream progress is only bound by its timeout."""
     stall = config.get("stall")
-    if stall is None and not program.speaks:
+    if stall is None and not program.streams_progress:
         return launch
     silence_s = SILENCE_S if stall is None else duration(stall) / 1000
-    first_s = max(FIRST_OUTPUT_S, silence_s) if program.speaks else silence_s
+    first_s = max(FIRST_OUTPUT_S, silence_s) if program.streams_progress else silence_s
     return replace(launch, first_output_s=first_s, silence_s=silence_s)
 
 

@@ -32,21 +32,25 @@ def is_refused(result: AgentResult) -> bool:
     """
     usage = result.usage
     used = usage.input or usage.output or usage.cached
-    return result.trouble == "quota" and result.cost == 0 and not used and not result.cut_off
+    return result.trouble == "quota" and result.cost == 0 and not used and not result.usage_incomplete
 
 
 def with_cost(result: AgentResult, worker: ResolvedAgent, public: PriceOf) -> AgentResult:
     """Set the cost and its source: the agent, else the configured price, else a public price, else unknown."""
     if not _is_possible(result):
         return replace(
-            result, usage=Usage(calls=result.usage.calls), cut_off=True, cost=None, cost_source="unknown"
+            result,
+            usage=Usage(calls=result.usage.calls),
+            usage_incomplete=True,
+            cost=None,
+            cost_source="unknown",
         )
     if result.cost is not None:
         return replace(result, cost_source=result.cost_source or "reported")
     usage = result.usage
     if _is_free(worker):
         return replace(result, cost=MicroUsd(0), cost_source=f"agents.{worker.agent}.price")
-    if result.cut_off or not (usage.input or usage.output or usage.cached):
+    if result.usage_incomplete or not (usage.input or usage.output or usage.cached):
         return replace(result, cost_source="unknown")
     price = _own_price(worker, usage) or _public_price(result, worker, public)
     cost, source = (None, "unknown") if price is None else price

@@ -63,7 +63,7 @@ class Acp:
             stdin=json.dumps(part).encode("ascii"),
             env=keys,
             files={name: text.encode("utf-8", "replace") for name, text in _files(request).items()},
-            speaks=True,
+            streams_progress=True,
             network=tuple(request.config.get("hosts") or ()),
         )
         return program, AcpConversation(wants_value=request.schema is not None)

@@ -87,9 +87,9 @@ class Claude:
             env={**SAFE, **_environment(request)},
             stdin=_said(request.prompt),
             files=_files(request),
-            remembers=(f"{CONFIG_DIR}/projects/*/*.jsonl",),
+            session_files=(f"{CONFIG_DIR}/projects/*/*.jsonl",),
             network=_network(request),
-            speaks=True,
+            streams_progress=True,
             service=_service(request),
             login=LOGIN_FILE if _auth(request.config) == "login" else None,
         )
@@ -160,7 +160,7 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
         yield f"--allowedTools={','.join(free)}"
     if request.session is not None:
         yield f"--resume={request.session.id}"
-    elif not request.lasting:
+    elif not request.resumable:
         yield "--no-session-persistence"
     if request.system:
         yield f"--append-system-prompt-file={request.home / SYSTEM_FILE}"

@@ -73,7 +73,7 @@ class ClaudeConversation:
             value=value,
             has_value=has_value,
             usage=self._usage(),
-            cut_off=self._last is None,
+            usage_incomplete=self._last is None,
             cost=self._cost(),
             trouble=trouble,
             detail=detail,

@@ -94,8 +94,8 @@ class Codex:
                 **_login_file(request),
                 **({} if session is None else session.files),
             },
-            remembers=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
-            speaks=True,
+            session_files=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
+            streams_progress=True,
         )
         return program, CodexConversation(request, lacking=_refused(request))
 
@@ -155,7 +155,7 @@ def _flags(request: AgentRequest, *, structured: bool) -> Iterator[str]:
     yield f"--sandbox={_sandbox(request)}"
     yield f"--model={request.model or AGENT.model}"
     yield f"--cd={request.cwd}"
-    if not request.lasting:
+    if not request.resumable:
         yield "--ephemeral"
     if structured:
         yield f"--output-schema={request.home / SCHEMA_FILE}"
@@ -163,7 +163,7 @@ def _flags(request: AgentRequest, *, structured: bool) -> Iterator[str]:
 
 def _sandbox(request: AgentRequest) -> str:
     """Of its own. Within walls it would need namespaces that are closed there, and every command would fail."""
-    if request.walled:
+    if request.sandboxed:
         return "danger-full-access"
     return "read-only" if request.judge else "workspace-write"
 

@@ -94,8 +94,8 @@ class Gemini:
                 **{name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
                 **({} if request.session is None else request.session.files),
             },
-            remembers=(f".gemini/tmp/{PLACE}/chats/session-*.jsonl",),
-            speaks=True,
+            session_files=(f".gemini/tmp/{PLACE}/chats/session-*.jsonl",),
+            streams_progress=True,
         )
         lacking = missing(CREDENTIALS, request.config, request.env)
         return program, GeminiConversation(model, wants_value=request.schema is not None, lacking=lacking)

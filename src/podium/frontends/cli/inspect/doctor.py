@@ -54,7 +54,7 @@ def command(
 
     from podium.app import doctor
     from podium.app.author.load import open_workflow
-    from podium.wiring import agent_uses, agents_for, choose_sandbox, open_project, unwalled
+    from podium.wiring import agent_uses, agents_for, bubblewrap_problem, choose_sandbox, open_project
 
     env = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
@@ -73,7 +73,9 @@ def command(
         problems = (
             ()
             if file is None
-            else doctor.problems_of(workflow, agents, env, sandbox=sandbox, unwalled=unwalled())
+            else doctor.problems_of(
+                workflow, agents, env, sandbox=sandbox, sandbox_unavailable=bubblewrap_problem()
+            )
         )
         probes: list[Probe] = []
         if probing:
