@@ -1,4 +1,4 @@
-"""Who works: agents satisfy one of these protocols, programs or services, and a contract suite proves it."""
+"""The protocols of agents, which are programs or services; contract suites check them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from podium.ports.agent_type import AgentType
 from podium.ports.sandbox import Service
 
 if TYPE_CHECKING:
-    # The commands that only read the log need no processes.
+    # Commands that only read the log do not need to import this.
     from podium.process.launch import Finished
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of this attempt alone, as deltas."""
+    """The tokens and calls of one attempt."""
 
     input: int = 0
     output: int = 0
-    """What was made, what was thought included."""
+    """Includes reasoning tokens."""
     cached: int = 0
-    """Read from a cache, and no part of `input`."""
+    """Read from a cache; not included in `input`."""
     written: int = 0
-    """The part of `input` that was written to a cache, which has a price of its own."""
+    """The part of `input` that was written to a cache, which is priced separately."""
     calls: int = 1
 
 
@@ -38,21 +38,21 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class PriorSession:
-    """An earlier conversation with an agent, in which it goes on."""
+    """An earlier conversation that an agent continues."""
 
     id: str
-    """By which its program knows it; empty if it has none of its own."""
+    """The id that the agent's program gave it; empty if it has none."""
     _: KW_ONLY
     turns: tuple[Exchange, ...] = ()
     usage: Usage = Usage(calls=0)
-    """Of all its turns: some programs count from the beginning of a conversation."""
+    """The sum over all turns, because some programs count from the beginning of a conversation."""
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """What the last attempt left of it below its home."""
+    """The session files that the last attempt left below its home."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRequest:
-    """What an agent is asked: everything it may know, nothing it has to look up."""
+    """A request to an agent, with everything it needs."""
 
     agent: str
     config: Mapping[str, Any]
@@ -65,66 +65,66 @@ class AgentRequest:
     system: str = ""
     model: str | None = None
     role: str = ""
-    """The persona it plays, if any."""
+    """The name of its role, if any."""
     schema: Mapping[str, Any] | None = None
-    """The shape of the value it must answer with; None: text is enough."""
+    """The JSON Schema of the answer; None for plain text."""
     judge: bool = False
-    """It gives a verdict; the value is a Review."""
+    """Whether it is a reviewer, whose answer is a verdict."""
     nonce: str = ""
-    """What an answer must repeat to be taken for an answer to exactly this request."""
+    """A verdict must repeat it, which proves that it answers this request."""
     tree: str = ""
-    """For a judge: the tree it judges, which its answer must repeat as well."""
+    """For a reviewer: the tree it reviews, which its verdict must repeat as well."""
     must_touch: tuple[str, ...] = ()
-    """Globs of files without which, or without a change of which, its work would not count."""
+    """Globs of files that it must create or change; otherwise the attempt fails."""
     project: Path
-    """Where files named in `config` are looked for."""
+    """The folder to which files named in `config` are relative."""
     root: Path | None = None
-    """The top of its workspace, as it sees it; None: `cwd` is that."""
+    """The top of its workspace, as a path inside the sandbox; None if that is `cwd`."""
     cwd: Path
     home: Path
-    """A fresh folder that belongs to this attempt alone."""
+    """A new folder for this attempt only."""
     tools: tuple[str, ...] | None = None
     resumable: bool = False
-    """Somebody may go on in this conversation later."""
+    """Whether a later attempt may continue this conversation."""
     session: PriorSession | None = None
-    """The conversation to go on in; None: a new one."""
+    """The conversation to continue; None to start a new one."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     sandboxed: bool = False
-    """Walls stand around it: those that it may have of its own are not needed, and may not work within others."""
+    """Whether it runs in a sandbox. The one of its own program is not needed then, and may not work inside another."""
     brokered: bool = False
-    """Its only way out is the broker: an agent with a key names a `Service` and works with a dummy key at `BROKER`."""
+    """Whether it reaches its API only through the broker: it names a `Service`, and uses a dummy key at `BROKER`."""
     login: bytes | None = field(default=None, repr=False)
-    """The content of the user's login file, if the agent works with `auth: login` and the user has logged in."""
+    """The content of the user's login file, if the agent uses `auth: login` and the user has logged in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramSpec:
-    """The process that plays an agent, without the walls and bounds that the launch path adds."""
+    """The process of an agent, without the sandbox and limits that the launch adds."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     stdin: bytes | None = field(default=None, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Written below `home` before it starts."""
+    """Files to write below `home` before it starts, by path."""
     reads: tuple[Path, ...] = ()
-    """Files and folders of Podium's own that it needs besides its program."""
+    """Files and folders of Podium that it must be able to read."""
     session_files: tuple[str, ...] = ()
-    """Patterns of the files below `home` by which a conversation can be gone on in."""
+    """Patterns of the files below `home` that are needed to continue its conversation."""
     network: tuple[str, ...] = ()
     streams_progress: bool = False
-    """It says what it does while it does it, so that a long silence means that it is stuck."""
+    """Whether it prints progress while it works, so that a long silence means that it is stuck."""
     service: Service | None = None
-    """The API it calls at `BROKER`; only where the request said that it is brokered."""
+    """The API it calls at `BROKER`; only if the request is brokered."""
     login: str | None = None
-    """Which of `files` is the login of the user; the program may renew it there."""
+    """The path in `files` of the user's login, which the program may renew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One thing an agent was seen doing."""
+    """One step of an agent's work, as its output shows it."""
 
     kind: Literal["text", "tool", "done", "file", "retry", "usage", "note"]
-    """`tool`: it has begun to use one; `done`: that one has ended."""
+    """`tool`: a tool was started; `done`: it has ended."""
     text: str
 
 
@@ -140,39 +140,39 @@ AgentTrouble: TypeAlias = Literal[
     "timeout",
     "error",
 ]
-"""Whose doing it was that there is no answer: the worker's, its vendor's, or the world's."""
+"""Why there is no usable answer; it decides whether to retry, to wait, to use another agent or to fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentResult:
-    """What an agent said, understood; never what it claims to have changed."""
+    """The parsed answer of an agent. Which files changed is read from the workspace, not from here."""
 
     text: str = ""
     value: Any = None
     has_value: bool = False
-    """Whether there was exactly one JSON value where the answer stands; null is one."""
+    """Whether the answer is exactly one JSON value, which may be null."""
     usage: Usage = Usage()
     usage_incomplete: bool = False
-    """It was ended before it could tell what it has used: at least `usage`."""
+    """Whether it ended before it reported all its usage; `usage` is a minimum then."""
     cost: MicroUsd | None = None
-    """None: unknown, which is not zero."""
+    """None if unknown, which is not the same as zero."""
     cost_source: str = ""
-    """Who says so: the agent itself (`reported`), the user's own table, or a public one; else `unknown`."""
+    """Where the cost comes from: the agent (`reported`), the user's price table or a public one; else `unknown`."""
     model: str = ""
-    """Which one has answered, where the agent tells."""
+    """The model that answered, if the agent reports it."""
     context: int | None = None
-    """How many tokens its last call has read, where that is known."""
+    """The number of tokens that its last call read, if known."""
     window: int | None = None
-    """How many its model could read, where the agent tells."""
+    """The number of tokens that its model can read, if the agent reports it."""
     trouble: AgentTrouble | None = None
     detail: str = ""
-    """Why, in words for a person and for the next attempt."""
+    """The reason for `trouble`, as text for people and for the next attempt."""
     retry_at: Millis | None = None
     session: str | None = None
 
 
 class OutputParser(Protocol):
-    """Reads what one process says while it says it."""
+    """Reads the output of one process while it runs."""
 
     def feed(self, data: bytes) -> Iterable[Progress]: ...
 
@@ -181,29 +181,29 @@ class OutputParser(Protocol):
 
 @runtime_checkable
 class Agent(Protocol):
-    """A program that works. It starts nothing and opens nothing itself: it says what to start and reads the answer."""
+    """An agent that is a program. The adapter starts nothing itself: it describes the process and parses its output."""
 
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, OutputParser]:
-        """Raises ConfigurationError where its settings cannot be used."""
+        """Raises ConfigurationError if the settings of the agent are invalid."""
 
 
 @runtime_checkable
 class ServiceAgent(Protocol):
-    """An agent that is a service: asked over the network, by text, for text. It has no folder and changes no file."""
+    """An agent that is a network service: text in, text out. It has no folder and changes no file."""
 
     async def call(self, request: AgentRequest) -> AgentResult:
-        """Whatever goes wrong on the way is a trouble; raises ConfigurationError where its settings cannot be used.
+        """Send the request; any failure on the way is a `trouble`, and cancelling it closes the connection.
 
-        Cancelling it hangs up.
+        Raises ConfigurationError if the settings of the agent are invalid.
         """
 
 
 PriceOf: TypeAlias = Callable[[str, str, Usage], tuple[MicroUsd, str] | None]
-"""What so many tokens of a model of a vendor cost by a public table, and its name; None if it has no such model."""
+"""Prices the usage of a vendor's model by a public table: the cost and the table's name; None if it lacks the model."""
 
 
 def no_login() -> bytes | None:
-    """For agents without a login."""
+    """The login of an agent that has none."""
     return None
 
 
@@ -213,9 +213,9 @@ class InstalledAgent:
 
     type: AgentType
     make: Callable[[], Agent | ServiceAgent]
-    """Gives the adapter, always the same one."""
+    """Returns the adapter, always the same object."""
     login: Callable[[], bytes | None] = no_login
-    """The content of the user's login file; None: there is none, or the agent has no use for it."""
+    """Returns the content of the user's login file; None if there is none or the agent does not need it."""
 
     @property
     def adapter(self) -> Agent | ServiceAgent:
@@ -223,7 +223,7 @@ class InstalledAgent:
 
 
 Agents: TypeAlias = Mapping[str, InstalledAgent]
-"""By type, as `agents.NAME.type` says."""
+"""Installed agents by type, which is the value of `agents.NAME.type`."""
 
 OnProgress: TypeAlias = Callable[[str, Progress], None]
-"""Told the path of the attempt and what was seen."""
+"""Called with the path of the attempt and its progress."""

@@ -1,4 +1,4 @@
-"""What an agent says about itself when it registers: data only, so that a file is checked without importing its adapter.
+"""The registration of an agent: only data, so that files are checked without importing its adapter.
 
 A package outside Podium registers an `AgentType` under the entry point group `podium.agents`.
 """
@@ -19,59 +19,59 @@ __all__ = ["AgentType", "Capabilities", "Credentials", "LoginFile"]
 
 @dataclass(frozen=True, slots=True)
 class LoginFile:
-    """The file in which a program keeps the user's login. Attempts get a copy, and a renewed copy comes back."""
+    """The file in which a program stores the user's login. Attempts get a copy; a renewed copy is written back."""
 
     folder: str
-    """Where the program keeps it; `~` is the user's home."""
+    """The folder of the file; `~` is the user's home."""
     name: str
     freshness: tuple[str, ...]
-    """The keys that lead to the time by which a renewed login is the newer one: ISO 8601, or milliseconds since 1970."""
+    """The path of keys to the time that tells which login is newer: ISO 8601, or milliseconds since 1970."""
     how: str
-    """What the user does to log in, as a command or an instruction."""
+    """The command or instruction by which the user logs in."""
     variable: str = ""
-    """The environment variable by which the user names another folder."""
+    """The environment variable that overrides `folder`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What an agent needs of the user. `agents.NAME.key` names other variables than `keys`."""
+    """The credentials that an agent needs. `agents.NAME.key` overrides `keys`."""
 
     keys: tuple[str, ...] = ()
-    """The environment variables that hold its keys. Their values are masked in everything that is written."""
+    """The environment variables with its keys. Their values are masked in everything that Podium writes."""
     required: bool = True
-    """It cannot work without its keys; otherwise it gets those that are set."""
+    """Whether it needs all its keys; otherwise it gets those that are set."""
     keyless_at_base_url: bool = False
-    """At a `base_url` of the user it needs no key unless the settings name one."""
+    """Whether it needs no key with a `base_url`, unless the settings name one."""
     login: LoginFile | None = None
-    """It can also work with the user's login: always with `auth: login`, else where no key is set."""
+    """The login that it can use instead: always with `auth: login`, otherwise if no key is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentType:
-    """The whole registration of an agent."""
+    """The registration of an agent."""
 
     name: str
-    """What `agents.NAME.type` says."""
+    """The value of `agents.NAME.type`."""
     make: str
-    """`module:name` of a class or function without arguments that gives the adapter; imported when the agent works."""
+    """`module:name` of a class or function without arguments that returns the adapter; imported at first use."""
     capabilities: Capabilities
     credentials: Credentials | None = None
-    """None: it needs nothing of the user."""
+    """None if it needs no credentials."""
     program: str = ""
-    """The program it starts unless `agents.NAME.command` names another one; empty: it has none of its own."""
+    """The program to start unless `agents.NAME.command` names another one; empty if there is no default."""
     tested: str = ""
-    """The version of the program that the adapter was tried with."""
+    """The version of the program that the adapter was tested with."""
     model: str = ""
-    """The model it works with where neither the step nor the settings name one; empty: the adapter decides."""
+    """The model to use if neither the step nor the settings name one; empty if the adapter decides."""
     preferred: int = 0
-    """Its place among the agents that work where no agent is named: 1 goes first. 0: it works only where it is named."""
+    """Its rank among the agents to use if a step names none: 1 is tried first. 0: it is used only if named."""
     listed: bool = True
-    """`podium agents` lists it also where no file has settings for it."""
+    """Whether `podium agents` lists it even if it is not configured."""
     local_models: str = ""
-    """`module:name` of a function that tells which local models fit this machine, for `podium agents --gpu`."""
+    """`module:name` of a function that returns the local models for this machine, for `podium agents --gpu`."""
 
     def new_adapter(self) -> Agent | ServiceAgent:
-        """Imports the adapter; raises what the import raises."""
+        """Import and create the adapter; raises what the import raises."""
         module, _, name = self.make.partition(":")
         adapter: Agent | ServiceAgent = getattr(import_module(module), name)()
         return adapter

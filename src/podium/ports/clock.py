@@ -1,4 +1,4 @@
-"""The clock of the machine, in the unit of all stored times."""
+"""The clock of the machine, in milliseconds like all stored times."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TypeAlias
 from podium.core.types import Millis
 
 Clock: TypeAlias = Callable[[], Millis]
-"""Tells the time; tests pass one of their own."""
+"""Returns the current time; tests pass a fake."""
 
 
 def wall_clock() -> Millis:
-    """Milliseconds since 1970, by the clock that people see."""
+    """Milliseconds since 1970, by the system clock."""
     return Millis(time.time_ns() // 1_000_000)

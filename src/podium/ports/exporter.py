@@ -1,8 +1,8 @@
-"""The protocol of what shows a run in the files of another tool, and takes answers from there.
+"""The protocol of exporters, which show a run in the files of another tool and read answers from there.
 
 Which exporters a run has depends on the format of its workflow file; the native format has none.
-Rule 1: what an exporter writes is a view of the run and is never read back; only answers are read.
-Rule 2: a file that people put there stays, unless it has answered a question.
+Rule 1: files that an exporter writes are never read back; it reads only answers.
+Rule 2: files that people add stay, except those that have answered a question.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from podium.views.run.view import Pending, RunView
 
 
 class RunExporter(Protocol):
-    """The files of one run in one format. All but `answer_files` is for the process that owns the run."""
+    """The files of one run in one format. Only the owner of the run calls `write` and `answers`."""
 
     def write(self, view: RunView, events: Sequence[Event]) -> None:
         """Bring the files up to date.
@@ -27,14 +27,14 @@ class RunExporter(Protocol):
         """
 
     def answers(self, pending: Sequence[Pending]) -> Iterable[Approve]:
-        """What people wrote since the last call about these open questions.
+        """The answers that people wrote to these open questions since the last call.
 
         Removes the files that answered a question which is no longer open. Called ten times a second.
         """
 
     def answer_files(self) -> Iterable[Path]:
-        """Files that may hold an answer, whether or not a question is open."""
+        """Files that may contain an answer, whether or not a question is open."""
 
 
 ExportersFor: TypeAlias = Callable[[Path, str, Mask], tuple[RunExporter, ...]]
-"""Chooses the exporters of a run by its folder and the text of its workflow file; they mask what they write."""
+"""Chooses the exporters of a run by its folder and the text of its workflow file; their output is masked."""

@@ -1,7 +1,7 @@
-"""The protocol of what keeps runs and drives them: the only way from the use cases to a running engine.
+"""The protocol of runtimes, which store runs and drive them: the only way from the use cases to an engine.
 
-Rule 1: a run has at most one owner, the process that drives it. All others send commands, and get a reply.
-Rule 2: what is read of a run is what was stored, with its hash chain checked.
+Rule 1: a run has at most one owner, the process that drives it. Other processes send commands and get replies.
+Rule 2: events are read from the store, and their hash chain is checked.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ RunCommand: TypeAlias = Command | ManualWorkDone
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The run has followed the command."""
+    """The run has carried out the command."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoOwner:
-    """No process drives the run. The command stays queued: the next owner follows it, unless it is withdrawn."""
+    """No process drives the run. The command stays queued for the next owner, unless it is withdrawn."""
 
 
 Reply: TypeAlias = Accepted | Refusal | NoOwner
 
 Park: TypeAlias = bool | Literal["clock"]
-"""Whether to release a run that waits for a person or a signal; "clock": also one that waits for a time."""
+"""Whether to release a run that waits for a person or a signal; "clock": also one that waits for a timer."""
 
 
 class AlreadyOwned(PodiumError):
@@ -82,7 +82,7 @@ class RunSpec:
     workflow: Workflow
     created: Millis
     source: str
-    """Where its definition comes from, for every process that drives it; the runtime does not look inside."""
+    """Where its definition comes from, for the process that drives it; the runtime does not read it."""
     start: Start
 
 
@@ -97,11 +97,11 @@ class DrivenRun(Protocol):
     def events(self) -> Sequence[Event]: ...
     @property
     def replies(self) -> Mapping[str, Reply]:
-        """To the commands that this owner has read, by their keys."""
+        """The replies to commands that this owner has read, by their keys."""
 
     @property
     def refused(self) -> Sequence[str]:
-        """Why answers in files were refused; their authors get no reply."""
+        """Why answers in files were refused, because a file gets no reply."""
 
 
 OnTurn: TypeAlias = Callable[[DrivenRun], None]
@@ -109,11 +109,11 @@ OnTurn: TypeAlias = Callable[[DrivenRun], None]
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What an owner of the run would read first."""
+    """Commands and answers that no owner has read yet."""
 
     commands: int
     answers: frozenset[tuple[str, int, int]]
-    """Files with an answer of a person: name, size and time of change."""
+    """Answer files that people wrote: name, size and modification time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,27 +125,27 @@ class LogCheck:
     last_hash: str
     fault: str | None
     compared: bool
-    """Whether the last hash was also found outside the store, to compare with."""
+    """Whether the last hash was also compared with a copy outside the store."""
 
 
 class Runtime(Protocol):
     def start(self, spec: RunSpec) -> RunId:
-        """Create a run. Nothing of it has happened yet; any process may drive it, also if this one dies now."""
+        """Create a run without starting it; any process may drive it, even if this one dies now."""
 
     def post(self, run: RunId, command: RunCommand, *, key: str) -> None:
         """Queue a command without waiting for its reply; the same key twice is one command."""
 
     async def send(self, run: RunId, command: RunCommand, *, key: str) -> Reply:
-        """Queue a command and wait for the reply of the run's owner; the same key again only waits.
+        """Queue a command and wait for the reply of the run's owner; if the key was already used, only wait.
 
-        A pause or guidance for a run without an owner is recorded at once, since nothing else has to happen.
+        A pause or guidance for a run without an owner is recorded at once, because nothing else has to happen.
         """
 
     def withdraw(self, run: RunId, key: str) -> bool:
-        """Take a queued command back; False if an owner has read it or may still do so."""
+        """Withdraw a queued command; False if an owner has read it or may still do so."""
 
     async def drive(self, run: RunId, *commands: Command, park: Park, on_turn: OnTurn | None = None) -> State:
-        """Own a run until it ends, or until it can be released; `commands` are followed first.
+        """Own a run until it ends or can be released; `commands` are carried out first.
 
         Raises AlreadyOwned, and DefinitionChanged.
         """
@@ -153,13 +153,13 @@ class Runtime(Protocol):
     def head(self, run: RunId) -> RunHead | None: ...
 
     def heads(self) -> tuple[RunHead, ...]:
-        """All runs, the newest first."""
+        """All runs, newest first."""
 
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
-        """What has happened in a run after event number `after`; raises StoreError if the chain is broken."""
+        """The events of a run after number `after`; raises StoreError if the chain is broken."""
 
     async def wait(self, run: RunId, *, after: int) -> None:
-        """Return when there is an event after number `after`, or when the run is gone."""
+        """Return when there is an event after number `after`, or when the run was deleted."""
 
     def is_owned(self, run: RunId) -> bool:
         """Whether a living process drives the run."""
@@ -167,17 +167,17 @@ class Runtime(Protocol):
     def unread(self, run: RunId) -> Unread: ...
 
     def reserve(self, run: RunId) -> AbstractContextManager[None]:
-        """Keep other processes from driving the run meanwhile; raises AlreadyOwned."""
+        """Prevent other processes from driving the run inside the context; raises AlreadyOwned."""
 
     def abandon(self, run: RunId, command: Cancel) -> None:
-        """End a run that cannot be driven, since its definition has changed or is gone."""
+        """End a run that cannot be driven because its definition has changed or is missing."""
 
     def rebuild(self, run: RunId) -> None:
-        """Write the files of the run's folder again from its log."""
+        """Rewrite the files in the run's folder from its log."""
 
     def verify(self, run: RunId) -> LogCheck: ...
 
     def forget(self, run: RunId) -> None:
-        """Delete the log of a run; its folder is the caller's."""
+        """Delete the log of a run; the caller deletes its folder."""
 
     def close(self) -> None: ...

@@ -52,7 +52,7 @@ class Store(Protocol):
     """The log of all runs of a project.
 
     An append is one transaction: it stores all its events or none. It names the position it follows and the epoch of
-    its owner, so that the events of two owners can never interleave.
+    its owner, so the events of two owners can never interleave.
     """
 
     def create(self, head: RunHead, commands: Mapping[str, Mapping[str, Any]] | None = None) -> None:
