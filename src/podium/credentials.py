@@ -30,10 +30,10 @@ UsedAgents: TypeAlias = Iterable[tuple[AgentType, Mapping[str, Any]]]
 
 CHANGING: Final = ("token", "expires", "last_refresh")
 """Parts of the names of fields that a vendor renews; all other fields identify the login."""
-FURTHEST_S: Final = 366 * 24 * 3600
-"""A time further in the future is a forgery, which would stay the newest forever."""
-MOST_LOGIN: Final = 256 * 1024
-TOKEN: Final = 20
+MAX_FUTURE_S: Final = 366 * 24 * 3600
+"""A later time is a forgery, which would remain the newest forever."""
+MAX_LOGIN_BYTES: Final = 256 * 1024
+MIN_TOKEN: Final = 20
 """Minimum length of a token; shorter texts are names and dates."""
 
 
@@ -86,21 +86,21 @@ class Logins:
     """The user's login files by agent type; each is read once, so that all attempts of a run use the same login."""
 
     def __init__(self, files: Mapping[str, LoginFile], env: Mapping[str, str], lock_dir: Path) -> None:
-        places = {name: _place(file, env) for name, file in files.items()}
+        paths = {name: _path(file, env) for name, file in files.items()}
         self._files = files
-        self._places = {name: place.resolve() for name, place in places.items() if place.is_file()}
+        self._paths = {name: path.resolve() for name, path in paths.items() if path.is_file()}
         self._lock_dir = lock_dir
-        self.contents: dict[str, bytes] = {name: place.read_bytes() for name, place in self._places.items()}
+        self.contents: dict[str, bytes] = {name: path.read_bytes() for name, path in self._paths.items()}
 
     def renew(self, name: str, content: bytes) -> bool:
         """Write back the login file of an attempt if it is a newer login of the same user; returns whether it was."""
-        if name not in self._places or content == self.contents[name]:
+        if name not in self._paths or content == self.contents[name]:
             return False
         with _locked(self._lock_dir / f"login-{name}.lock"):
-            current = self._places[name].read_bytes()
+            current = self._paths[name].read_bytes()
             if not _is_renewed(self._files[name], current, content):
                 return False
-            atomic.write(self._places[name], content)
+            atomic.write(self._paths[name], content)
         self.contents[name] = content
         return True
 
@@ -117,7 +117,7 @@ def read_logins(agents: UsedAgents, env: Mapping[str, str], lock_dir: Path) -> L
     return Logins(files, env, lock_dir)
 
 
-def _place(file: LoginFile, env: Mapping[str, str]) -> Path:
+def _path(file: LoginFile, env: Mapping[str, str]) -> Path:
     home = env.get("HOME") or str(Path.home())
     folder = (file.variable and env.get(file.variable)) or file.folder.replace("~", home, 1)
     return Path(folder) / file.name
@@ -127,7 +127,7 @@ def read_returned_login(home: Path, name: str) -> bytes | None:
     """The login file that a program left in the home of its attempt; links to the outside are not followed."""
     try:
         with open_inside(home, name, "rb") as file:
-            content: bytes = file.read(MOST_LOGIN)
+            content: bytes = file.read(MAX_LOGIN_BYTES)
     except (OSError, PathViolation):
         return None
     return content
@@ -139,7 +139,7 @@ def _is_renewed(file: LoginFile, old: bytes, new: bytes) -> bool:
         earlier, later = _time(file, before), _time(file, after)
     except (ValueError, TypeError, KeyError, RecursionError):
         return False
-    return earlier < later < time.time() + FURTHEST_S and _is_same(before, after, "")
+    return earlier < later < time.time() + MAX_FUTURE_S and _is_same(before, after, "")
 
 
 def _time(file: LoginFile, login: Any) -> float:
@@ -162,9 +162,9 @@ def _is_same(old: Any, new: Any, name: str) -> bool:
 
 
 @contextmanager
-def _locked(place: Path) -> Iterator[None]:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _locked(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -187,7 +187,7 @@ def _long_texts(content: bytes) -> tuple[str, ...]:
     except (ValueError, RecursionError):
         # The file is not JSON; mask it word by word, because it may still contain a secret.
         value = content.decode("utf-8", "replace").split()
-    return tuple(dict.fromkeys(text for text in _texts(value) if len(text) >= TOKEN))
+    return tuple(dict.fromkeys(text for text in _texts(value) if len(text) >= MIN_TOKEN))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -27,10 +27,10 @@ PROJECT: Final = "<project>"
 """Replaces the project's folder, and a workspace, which a sandbox mounts at the project's path."""
 NONCE: Final = "<nonce>"
 TREE: Final = "<tree>"
-LONG: Final = 40
+MIN_TREE_ID: Final = 40
 """Minimum length of a tree id; anything shorter means that there is no tree."""
-LONGEST_NAME: Final = 200
-SHOWN: Final = 60
+MAX_NAME: Final = 200
+MAX_DIFF_LINES: Final = 60
 """Maximum number of lines of a shown difference."""
 
 _RUN: Final = r"\d{8}-\d{6}-[a-z0-9]{4}"
@@ -76,7 +76,7 @@ class Recording:
 def file_name(path: str, attempt: int) -> str:
     """The file name of a recording, the same for an attempt in every run."""
     name = path.replace("/", "+")
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_NAME:
         name = f"{name[:150]}+{hashlib.sha256(path.encode()).hexdigest()[:24]}"
     return f"{name}.{attempt}{SUFFIX}"
 
@@ -86,7 +86,7 @@ def without_run_values(text: str, request: AgentRequest) -> str:
     text = text.replace(str(request.project), PROJECT)
     if request.nonce:
         text = text.replace(request.nonce, NONCE)
-    if len(request.tree) >= LONG:
+    if len(request.tree) >= MIN_TREE_ID:
         text = text.replace(request.tree, TREE)
     for pattern, word in _CHANGING:
         text = pattern.sub(word, text)
@@ -98,7 +98,7 @@ def without_run_ids(result: AgentResult, request: AgentRequest) -> AgentResult:
 
     def replace_ids(text: str) -> str:
         text = text.replace(request.nonce, NONCE) if request.nonce else text
-        return text.replace(request.tree, TREE) if len(request.tree) >= LONG else text
+        return text.replace(request.tree, TREE) if len(request.tree) >= MIN_TREE_ID else text
 
     return replace(with_texts(result, replace_ids), session=None)
 
@@ -129,8 +129,8 @@ def difference(recording: Recording, request: AgentRequest) -> str:
             lineterm="",
         )
     ]
-    more = [f"... and {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
-    return "\n".join((*lines[:SHOWN], *more))
+    more = [f"... and {len(lines) - MAX_DIFF_LINES} more lines"] if len(lines) > MAX_DIFF_LINES else []
+    return "\n".join((*lines[:MAX_DIFF_LINES], *more))
 
 
 def encode_recording(recording: Recording) -> bytes:

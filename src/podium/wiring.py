@@ -1,4 +1,4 @@
-"""The composition root: which adapters stand behind the ports, chosen in one place."""
+"""The composition root: the one place that chooses the adapters of all ports."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _NATIVE: Final = re.compile(r"^podium\s*:", re.MULTILINE)
 
 
 def open_store(paths: ProjectPaths, *, create: bool = False) -> Store:
-    """The log of a project; without `create`, only one that is there."""
+    """Open the store of a project; without `create` it must exist."""
     from podium.adapters.stores.sqlite import SqliteStore
 
     if not create and not paths.database.exists():
         raise ConfigurationError(
-            f"there are no runs in {paths.root}", hint="start one with: podium run FILE, or look: podium demo"
+            f"there are no runs in {paths.root}", hint="start one with: podium run FILE, or try: podium demo"
         )
     return SqliteStore(paths.database)
 
@@ -52,7 +52,7 @@ def open_project(
     host_for: HostFor | None = None,
     state_dir: Path | None = None,
 ) -> Project:
-    """The project with this root, with the adapters behind its ports; `state_dir` keeps its runs somewhere else."""
+    """The project with this root and its adapters; `state_dir` stores its runs in another folder."""
     from podium.app.project import Project
     from podium.engine.local import LocalRuntime
 
@@ -68,7 +68,7 @@ def open_project(
 
 
 def exporters_for(run_dir: Path, text: str, mask: Mask) -> tuple[RunExporter, ...]:
-    """By the format of a workflow file with this text."""
+    """The exporters for the format of a workflow file with this text."""
     if _NATIVE.search(text) is not None or not text:
         return ()
     from podium.adapters.exporters.gates.folder import GatesFolder
@@ -79,7 +79,7 @@ def exporters_for(run_dir: Path, text: str, mask: Mask) -> tuple[RunExporter, ..
 
 
 def open_stage(root: Path, staged: TestProject) -> tuple[Project, Scripted | None]:
-    """A project in which a test is played: nobody works there in earnest but those whom the test says nothing of."""
+    """A project that runs a test with its cast or its recordings; a test without either uses the real agents."""
     from podium.adapters.agents.recorded.agent import Recorded
     from podium.adapters.agents.scripted.agent import Scripted
 
@@ -100,7 +100,7 @@ def make_host(
     stand_in: Agent | None = None,
     env: Mapping[str, str] = os.environ,
 ) -> Host:
-    """Where a run works on this machine. `sandbox` is a level the user has typed; `stand_in` plays all agents."""
+    """The host of a run. `sandbox` is the level that the user typed; `stand_in` replaces all agents."""
     from podium.adapters.agents.registry import InstalledAgents
     from podium.app.run.preflight import uses_model_agents
     from podium.tasks.run_context import RunContext
@@ -128,7 +128,7 @@ def host_for_run(
     stand_in: Agent | None = None,
     env: Mapping[str, str] = os.environ,
 ) -> Host:
-    """Where the tasks of a run are carried out on this machine."""
+    """The host that carries out the tasks of a run on this machine."""
     from podium.adapters.prices import public_price
     from podium.attempt.host import Host
     from podium.credentials import read_keys, tokens_of
@@ -142,9 +142,9 @@ def host_for_run(
         from podium.adapters.agents.recorded.agent import Recorded
 
         stand_in = Recorded(project / context.replay)
-    there, logins = agents_for(context.agents, env) if stand_in is None else played_by(stand_in, context)
+    agents, logins = agents_for(context.agents, env) if stand_in is None else played_by(stand_in, context)
     keys = read_keys(
-        (*((agent.type, {}) for agent in there.values()), *used_agents(context.agents, there)), env
+        (*((agent.type, {}) for agent in agents.values()), *used_agents(context.agents, agents)), env
     )
     mask = Mask({**keys, **tokens_of(logins.contents), **secrets})
 
@@ -158,7 +158,7 @@ def host_for_run(
         state_dir=paths.state_dir,
         work_dir=paths.work_dir(context.id),
         repository=find(project, paths.trees, marker),
-        agents=there,
+        agents=agents,
         sandbox=choose_sandbox(None if context.sandbox == "container" else context.sandbox),
         marker=marker,
         mask=mask,
@@ -173,7 +173,7 @@ def host_for_run(
 
 
 def make_preview_host(project: Path) -> Host:
-    """For looking only: nothing is made, no secret is read, and files are those of the folder."""
+    """A host for previews: it creates nothing, reads no secret, and uses the files in the folder."""
     from podium.adapters.agents.registry import InstalledAgents
     from podium.adapters.sandboxes.none import NoSandbox
     from podium.attempt.host import Host
@@ -196,7 +196,7 @@ def make_preview_host(project: Path) -> Host:
 
 
 def read_secrets(declared: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """The values of the declared secrets. Raises before anything starts if one has none."""
+    """The values of the declared secrets; raises ConfigurationError if one is not set."""
     missing = [name for name in declared if not env.get(name)]
     if missing:
         raise ConfigurationError(
@@ -206,7 +206,7 @@ def read_secrets(declared: Sequence[str], env: Mapping[str, str]) -> dict[str, s
 
 
 def agents_for(uses: Sequence[AgentUse], env: Mapping[str, str]) -> tuple[InstalledAgents, Logins]:
-    """The agents of this machine, with the logins that those of a run may use."""
+    """The agents of this machine, and the logins that the agents of a run may use."""
     from podium.adapters.agents.registry import InstalledAgents
     from podium.credentials import read_logins
 
@@ -215,20 +215,20 @@ def agents_for(uses: Sequence[AgentUse], env: Mapping[str, str]) -> tuple[Instal
 
 
 def agent_uses(workflow: Workflow) -> tuple[AgentUse, ...]:
-    """The agents that a workflow and those it calls configure."""
+    """The agents that a workflow and its sub-workflows configure."""
     from podium.app.run.preflight import agents_of
     from podium.tasks.run_context import AgentUse
 
     return tuple(AgentUse(kind, config) for kind, config in agents_of(workflow))
 
 
-def used_agents(uses: Sequence[AgentUse], there: Agents) -> Iterator[tuple[AgentType, Mapping[str, Any]]]:
-    """The agents that a run configures, with the settings of each."""
-    return ((there[use.kind].type, use.config) for use in uses if use.kind in there)
+def used_agents(uses: Sequence[AgentUse], agents: Agents) -> Iterator[tuple[AgentType, Mapping[str, Any]]]:
+    """The installed agents that a run configures, with the settings of each."""
+    return ((agents[use.kind].type, use.config) for use in uses if use.kind in agents)
 
 
-def played_by(one: Agent, context: RunContext) -> tuple[Agents, Logins]:
-    """The same adapter for all types, which needs no program and nothing of the user."""
+def played_by(adapter: Agent, context: RunContext) -> tuple[Agents, Logins]:
+    """Agents of all types with the same adapter, which needs no program and no credentials."""
     from dataclasses import replace
 
     from podium.adapters.agents.registry import BUILT_IN, built_in
@@ -237,27 +237,28 @@ def played_by(one: Agent, context: RunContext) -> tuple[Agents, Logins]:
     from podium.ports.agent_type import AgentType, Capabilities
 
     def played(kind: str) -> InstalledAgent:
-        able = Capabilities(tools=True, continuity="ignored", price="reported", needs="limits")
-        known = built_in(kind) if kind in BUILT_IN else AgentType(kind, "", able)
-        return InstalledAgent(replace(known, program="", model="", credentials=None), lambda: one)
+        capabilities = Capabilities(tools=True, continuity="ignored", price="reported", needs="limits")
+        agent_type = built_in(kind) if kind in BUILT_IN else AgentType(kind, "", capabilities)
+        return InstalledAgent(replace(agent_type, program="", model="", credentials=None), lambda: adapter)
 
     kinds = (*BUILT_IN, *(use.kind for use in context.agents))
     return {kind: played(kind) for kind in kinds}, Logins({}, {}, cache_dir())
 
 
 async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> dict[str, Any]:
-    """The graphics cards of this machine, and which local models fit it."""
+    """The GPUs of this machine, and the local models that fit them."""
     from importlib import import_module
 
     from podium.adapters.agents.registry import built_in_types
 
-    module, _, name = next(one.local_models for one in built_in_types() if one.local_models).partition(":")
+    paths = (agent_type.local_models for agent_type in built_in_types())
+    module, _, name = next(path for path in paths if path).partition(":")
     report: dict[str, Any] = await getattr(import_module(module), name)(configured, env)
     return report
 
 
 def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
-    """The strongest that is there, unless the user typed one; that one or none."""
+    """The sandbox of a level; without one, the strongest available. Raises ConfigurationError if the level is not."""
     from podium.adapters.sandboxes import bubblewrap_probe
     from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
     from podium.adapters.sandboxes.limits import LimitsSandbox
@@ -271,9 +272,9 @@ def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
         case None | "auto":
             return BubblewrapSandbox() if bubblewrap_probe.probe() is None else LimitsSandbox()
         case "bubblewrap":
-            lacking = bubblewrap_probe.probe()
-            if lacking is not None:
-                raise ConfigurationError(f"sandbox bubblewrap: {lacking.reason}", hint=lacking.fix)
+            problem = bubblewrap_probe.probe()
+            if problem is not None:
+                raise ConfigurationError(f"sandbox bubblewrap: {problem.reason}", hint=problem.fix)
             return BubblewrapSandbox()
         case "container":
             from podium.adapters.sandboxes.container import ContainerSandbox, find_engine
@@ -281,7 +282,7 @@ def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
             return ContainerSandbox(find_engine(image), image)
         case _:
             raise ConfigurationError(
-                f'there is no sandbox "{level}"', hint="there are: auto, none, limits, bubblewrap, container"
+                f'there is no sandbox "{level}"', hint="available: auto, none, limits, bubblewrap, container"
             )
 
 
@@ -289,8 +290,8 @@ def bubblewrap_problem() -> str:
     """Why bubblewrap does not work on this machine, and what would help; empty if it works."""
     from podium.adapters.sandboxes import bubblewrap_probe
 
-    lacking = bubblewrap_probe.probe()
-    return "" if lacking is None else f"{lacking.reason}; {lacking.fix}"
+    problem = bubblewrap_probe.probe()
+    return "" if problem is None else f"{problem.reason}; {problem.fix}"
 
 
 def container_problem() -> str:
@@ -301,22 +302,22 @@ def container_problem() -> str:
 
 
 def sandbox_chooser(context: RunContext) -> Callable[[Step, bool], Sandbox]:
-    """The walls of each step: what the user typed for the run, else for the step, else the strongest there is."""
+    """Chooses the sandbox of a step: as typed for the run, else as set for the step, else the strongest available."""
     from podium.adapters.sandboxes.limits import LimitsSandbox
 
     typed = context.sandbox
 
     def choose(step: Step, inplace: bool) -> Sandbox:
-        named = step.settings.sandbox
-        level = typed if typed not in (None, "auto") else named.level
-        chosen = choose_sandbox(level, str(named.image or ""))
-        if not inplace or chosen.owner is None:
-            return chosen
-        # Root's processes are walled in as nobody, to whom the project itself cannot be lent.
-        if context.uses_models or level == chosen.level:
+        configured = step.settings.sandbox
+        level = typed if typed not in (None, "auto") else configured.level
+        sandbox = choose_sandbox(level, str(configured.image or ""))
+        if not inplace or sandbox.owner is None:
+            return sandbox
+        # As root, sandboxed processes run as the user nobody, and the project cannot be handed over to that user.
+        if context.uses_models or level == sandbox.level:
             raise ConfigurationError(
-                f'step "{step.name}" works in the project itself, and as root there are no walls around that',
-                hint="run Podium as the user to whom the project belongs, or give the step a workspace of its own",
+                f'step "{step.name}" works in the project itself, which cannot be sandboxed as root',
+                hint="run Podium as the user that owns the project, or give the step its own workspace",
             )
         return LimitsSandbox()
 
