@@ -14,7 +14,7 @@ import pytest
 
 from podium.adapters.agents.api.agent import Api
 from podium.adapters.agents.ollama.agent import Ollama
-from podium.adapters.agents.shared.http import MOST, Answer, BrokenOff, Unreachable, _load, post
+from podium.adapters.agents.shared.http import MAX_BYTES, Answer, BrokenOff, Unreachable, _load, post
 from podium.ports.agent import AgentRequest, AgentResult, ServiceAgent
 from podium.testing.models.server import ModelServer, Rule
 from tests.relays import END, Trust, closed_port, listening, proxy, tls_front, trust
@@ -160,7 +160,7 @@ def test_a_packed_answer_is_unpacked() -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_answer_is_read_up_to_a_bound_also_if_it_grows_while_it_is_unpacked(packed: bool) -> None:
-    body = bytes(MOST + 1)
+    body = bytes(MAX_BYTES + 1)
     raw = reply(gzip.compress(body), "Content-Encoding: gzip") if packed else reply(body)
     with pytest.raises(BrokenOff, match="more than"):
         answered(raw)

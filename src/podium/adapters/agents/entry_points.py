@@ -1,7 +1,7 @@
-"""Agents of other packages: what those register under the entry point group `podium.agents`.
+"""Agents that other packages register under the entry point group `podium.agents`.
 
-Reading the metadata of all installed packages takes tens of milliseconds, so this module is imported only where a name is
-looked up that is not built in. A message names the package, what is wrong with it, and what the user can do.
+Reading the metadata of all installed packages takes tens of milliseconds, so this module is imported only to look
+up a name that is not built in. Messages name the package, the problem and what the user can do.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def _entries() -> tuple[EntryPoint, ...]:
 
 
 def registered_names() -> tuple[str, ...]:
-    """Without importing any of the packages."""
+    """The names of all registered agents; imports none of the packages."""
     return tuple(dict.fromkeys(entry.name for entry in _entries()))
 
 
-def find(name: str, *, taken: Collection[str]) -> AgentType | None:
-    """The agent type that a package registers; None if no package does.
+def find(name: str, *, reserved: Collection[str]) -> AgentType | None:
+    """The agent type that a package registers under a name; None if no package does.
 
-    Raises ConfigurationError if its registration cannot be used. `taken` are names that packages may not register.
+    Raises ConfigurationError if the registration is invalid. `reserved` are names that packages may not register.
     """
     entries = [entry for entry in _entries() if entry.name == name]
     if not entries:
@@ -45,19 +45,19 @@ def find(name: str, *, taken: Collection[str]) -> AgentType | None:
             hint=f"remove all but one: pip uninstall {_distribution(entries[0])}",
         )
     (entry,) = entries
-    if name in taken:
+    if name in reserved:
         raise _unusable(entry, "Podium itself has an agent or a word of that name")
-    return _checked(entry, _loaded(entry))
+    return _check(entry, _load(entry))
 
 
-def _loaded(entry: EntryPoint) -> Any:
+def _load(entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except Exception as error:
-        raise _unusable(entry, f"importing {entry.value} failed: {_described(error)}") from error
+        raise _unusable(entry, f"importing {entry.value} failed: {_describe(error)}") from error
 
 
-def _checked(entry: EntryPoint, value: Any) -> AgentType:
+def _check(entry: EntryPoint, value: Any) -> AgentType:
     if not isinstance(value, AgentType):
         raise _unusable(entry, f"{entry.value} must be an AgentType, not {type(value).__name__}")
     if value.name != entry.name:
@@ -65,7 +65,7 @@ def _checked(entry: EntryPoint, value: Any) -> AgentType:
     if not NAME.fullmatch(value.name):
         raise _unusable(entry, "the name must have only small letters, digits and _, and begin with a letter")
     if value.preferred:
-        raise _unusable(entry, "preferred must be 0: an installed package does not change who works unnamed")
+        raise _unusable(entry, "preferred must be 0: installing a package must not change the default agent")
     for key, schema in value.capabilities.settings.items():
         fault = schema_fault(schema)
         if fault is not None:
@@ -74,12 +74,12 @@ def _checked(entry: EntryPoint, value: Any) -> AgentType:
 
 
 def new_adapter(agent_type: AgentType) -> Agent | ServiceAgent:
-    """The adapter of an agent type that was found here; raises ConfigurationError if it cannot be used."""
+    """The adapter of an agent type that a package registers; raises ConfigurationError if it cannot be used."""
     entry = next(entry for entry in _entries() if entry.name == agent_type.name)
     try:
         adapter = agent_type.new_adapter()
     except Exception as error:
-        raise _unusable(entry, f"making {agent_type.make} failed: {_described(error)}") from error
+        raise _unusable(entry, f"making {agent_type.make} failed: {_describe(error)}") from error
     if not isinstance(adapter, Agent | ServiceAgent):
         raise _unusable(
             entry, f"{agent_type.make} gives {type(adapter).__name__}, without prepare() or call()"
@@ -95,7 +95,7 @@ def _unusable(entry: EntryPoint, fact: str) -> ConfigurationError:
     )
 
 
-def _described(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 

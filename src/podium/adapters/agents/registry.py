@@ -1,4 +1,4 @@
-"""The only list of built-in agents, and the way to those of other packages."""
+"""The only list of built-in agents, and the lookup of agents from other packages."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ BUILT_IN: Final = (
     "scripted",
     "recorded",
 )
-"""Each is a folder here whose `__init__` has an `AGENT`; in the order in which they are listed and proposed."""
+"""Each is a subfolder whose `__init__` defines `AGENT`, in the order in which they are listed and proposed."""
 
-TAKEN: Final = (*BUILT_IN, *AGENT_WORDS)
-"""Names that no other package may register."""
+RESERVED: Final = (*BUILT_IN, *AGENT_WORDS)
+"""Names that other packages may not register."""
 
 
 @cache
@@ -42,19 +42,19 @@ def built_in_types() -> tuple[AgentType, ...]:
 
 
 def find(name: str) -> AgentType | None:
-    """The agent type of that name, built in or of another package; None if there is none.
+    """The agent type of that name, built in or from another package; None if there is none.
 
-    Raises ConfigurationError if a package registers it in a way that cannot be used.
+    Raises ConfigurationError if the registration of a package is invalid.
     """
     if name in BUILT_IN:
         return built_in(name)
     from podium.adapters.agents import entry_points
 
-    return entry_points.find(name, taken=TAKEN)
+    return entry_points.find(name, reserved=RESERVED)
 
 
 def agent_types() -> AgentTypes:
-    """For `load`, which may not import adapters."""
+    """The table of agent types for `load`, which may not import adapters."""
     return AgentTypes(BUILT_IN, _find_capabilities, _other_names)
 
 
@@ -66,14 +66,14 @@ def _find_capabilities(name: str) -> Capabilities | None:
 def _other_names() -> tuple[str, ...]:
     from podium.adapters.agents import entry_points
 
-    return tuple(name for name in entry_points.registered_names() if name not in TAKEN)
+    return tuple(name for name in entry_points.registered_names() if name not in RESERVED)
 
 
 class InstalledAgents(Mapping[str, "InstalledAgent"]):
-    """The agents of this machine by type: the built-in ones, and each other one from when it is looked up.
+    """The agents of this machine by type; agents of other packages are added when they are looked up.
 
-    An adapter of Podium is imported when its agent works. One of another package is imported when it is looked up, so that
-    what is wrong with it is told before anything runs.
+    A built-in adapter is imported at its first use. An adapter of another package is imported when it is looked up, so
+    that its problems are reported before anything runs.
     """
 
     def __init__(self, logins: Mapping[str, bytes] | None = None) -> None:
@@ -106,13 +106,13 @@ class InstalledAgents(Mapping[str, "InstalledAgent"]):
         return len({*BUILT_IN, *self._agents})
 
     def look_up_all(self) -> tuple[ConfigurationError, ...]:
-        """Looks up the agents of all other packages; returns what is wrong with those that cannot be used."""
+        """Look up the agents of all other packages; returns the errors of those that cannot be used."""
         from podium.adapters.agents import entry_points
 
         faults = []
         for name in entry_points.registered_names():
             try:
-                entry_points.find(name, taken=TAKEN)
+                entry_points.find(name, reserved=RESERVED)
                 self[name]
             except ConfigurationError as error:
                 faults.append(error)

@@ -1,4 +1,4 @@
-"""How an agent with a key works where it must not have it: at the broker's address, with a key that opens nothing."""
+"""Helpers for agents behind the broker, which call its address with a dummy key and never get the real one."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ URL: Final = f"http://{BROKER[0]}:{BROKER[1]}"
 
 
 def is_brokered(request: AgentRequest) -> bool:
-    """A login cannot be brokered: its program renews it by itself."""
+    """Whether the agent uses the broker; a login cannot, because its program renews it by itself."""
     return request.brokered and request.config.get("auth") != "login"
 
 
 def service(
     request: AgentRequest, upstream: str, paths: tuple[str, ...], key: Mapping[str, str]
 ) -> Service | None:
-    """None where the agent calls its API itself."""
+    """The API behind the broker; None if the agent calls its API directly."""
     return Service(upstream=upstream, paths=paths, headers=key) if is_brokered(request) else None
 
 
 def host_of(url: str) -> str:
-    """As a `network` list names it: with its port, unless that is the usual one."""
+    """The host of a URL as in a `network` list: with its port, unless that is the default of HTTPS."""
     parts = urlsplit(url)
-    usual = parts.port is None or (parts.scheme, parts.port) == ("https", 443)
-    return f"{parts.hostname}" if usual else f"{parts.hostname}:{parts.port}"
+    is_default = parts.port is None or (parts.scheme, parts.port) == ("https", 443)
+    return f"{parts.hostname}" if is_default else f"{parts.hostname}:{parts.port}"

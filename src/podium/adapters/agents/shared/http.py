@@ -1,7 +1,7 @@
-"""One request to a model's API; cancelling the caller hangs up.
+"""Sends one request to a model's API; cancelling the caller closes the connection.
 
-Rules: no redirection is followed, because a key goes only where the user said; no message contains a header; an answer
-is read up to a bound.
+Rules: no redirect is followed, because a key goes only to the host that the user named; no message contains a header;
+an answer is read up to a maximum size.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
 CONNECT_S: Final = 10.0
-MOST: Final = 32 * 1024 * 1024
-"""Bytes of an answer that are read; no text of that size could be used."""
+MAX_BYTES: Final = 32 * 1024 * 1024
+"""Maximum size of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
     headers: Mapping[str, str]
-    """By names in small letters."""
+    """By name in lower case."""
     body: bytes = field(repr=False)
 
 
@@ -42,7 +42,7 @@ class Silent(Exception):
 
 
 class BrokenOff(Exception):
-    """The connection ended in the middle of the answer. `body` is what there is of it."""
+    """The connection ended in the middle of the answer. `body` is the part that arrived."""
 
     def __init__(self, message: str, body: bytes = b"") -> None:
         super().__init__(message)
@@ -56,7 +56,7 @@ async def post(
     headers: Mapping[str, str] | None = None,
     silence_s: float | None = None,
 ) -> Answer:
-    """Raises Unreachable, Silent, BrokenOff."""
+    """Send a JSON value; raises Unreachable, Silent or BrokenOff."""
     try:
         proxy = proxy_for(url)
     except ProxyFailed as error:
@@ -74,17 +74,17 @@ async def post(
         ):
             async for piece in response.aiter_bytes():
                 body += piece
-                if len(body) > MOST:
-                    raise BrokenOff(f"the answer has more than {MOST} bytes")
+                if len(body) > MAX_BYTES:
+                    raise BrokenOff(f"the answer has more than {MAX_BYTES} bytes")
             return Answer(response.status_code, dict(response.headers), bytes(body))
     except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
         raise Unreachable(f"{through}{str(error) or 'no connection in time'}") from error
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
         raise Unreachable("the address cannot be used") from error
     except httpx2.TimeoutException as error:
-        raise Silent(f"nothing came for {silence_s:g} s") from error
+        raise Silent(f"no data for {silence_s:g} s") from error
     except httpx2.LocalProtocolError as error:
-        # Its message quotes the header that cannot be sent, which may be the one with the key.
+        # The message of the error quotes the invalid header, which may contain the key.
         raise Unreachable("a header cannot be sent; look for line breaks in the key") from error
     except httpx2.RequestError as error:
         raise BrokenOff(f"{type(error).__name__}: {error}", bytes(body)) from error
@@ -93,17 +93,17 @@ async def post(
 def _client(trust: ssl.SSLContext, proxy: UserProxy | None, silence_s: float | None) -> AsyncClient:
     import httpx2
 
-    by = None
+    http_proxy = None
     if proxy is not None:
         fields = {} if proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
         scheme = "https" if proxy.tls else "http"
         host = f"[{proxy.host}]" if ":" in proxy.host else proxy.host
-        by = httpx2.Proxy(
+        http_proxy = httpx2.Proxy(
             f"{scheme}://{host}:{proxy.port}", ssl_context=trust if proxy.tls else None, headers=fields
         )
     return httpx2.AsyncClient(
         verify=trust,
-        proxy=by,
+        proxy=http_proxy,
         trust_env=False,
         timeout=httpx2.Timeout(silence_s, connect=CONNECT_S),
         headers={"User-Agent": "podium", "Content-Type": "application/json", "Connection": "close"},
@@ -112,9 +112,9 @@ def _client(trust: ssl.SSLContext, proxy: UserProxy | None, silence_s: float | N
 
 @cache
 def _load(uses_tls: bool) -> ssl.SSLContext:
-    """Certificates that are trusted, and httpx2: each takes 100 ms and more, so once per process and in a thread.
+    """Load the trusted certificates and httpx2, once per process and in a thread, since each takes over 100 ms.
 
-    Without TLS no certificate is loaded, so that none is trusted either.
+    Without TLS no certificate is loaded, so none is trusted.
     """
     import httpx2  # noqa: F401
 

@@ -13,32 +13,33 @@ MAX_LINE: Final = 16 * 1024 * 1024
 
 
 class JsonLines:
-    """What is no JSON object is passed over: programs also talk. `rest` is what has not become a line."""
+    """Splits output into JSON objects and skips other lines, because programs also print text."""
 
     def __init__(self) -> None:
-        self._waiting = bytearray()
+        self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
-        self._waiting += data
-        while (end := self._waiting.find(b"\n")) >= 0:
-            line = bytes(self._waiting[:end])
-            del self._waiting[: end + 1]
+        self._buffer += data
+        while (end := self._buffer.find(b"\n")) >= 0:
+            line = bytes(self._buffer[:end])
+            del self._buffer[: end + 1]
             record = _record(line)
             if record is not None:
                 yield record
-        if len(self._waiting) > MAX_LINE:
-            self._waiting.clear()
+        if len(self._buffer) > MAX_LINE:
+            self._buffer.clear()
 
     def rest(self) -> str:
-        return self._waiting.decode("utf-8", "replace")
+        """The incomplete last line."""
+        return self._buffer.decode("utf-8", "replace")
 
 
 def _record(line: bytes) -> Mapping[str, Any] | None:
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def count_of(record: Any, key: str) -> int:
@@ -55,7 +56,7 @@ class Answer(NamedTuple):
 
 
 def read_answer(text: str, *, wants_value: bool) -> Answer:
-    """Of a program that ended well. Prose is an answer too, unless a value was wanted."""
+    """Parse the answer of a program that succeeded; text is an answer too, unless a value is required."""
     try:
         return Answer(one_json(text), has_value=True)
     except NotOneValue as error:

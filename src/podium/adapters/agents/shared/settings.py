@@ -1,4 +1,4 @@
-"""Reads the settings of agents that are services: what is not of the right shape is said before anything is sent."""
+"""Reads and checks the settings of agents before a request is sent."""
 
 from __future__ import annotations
 
@@ -20,46 +20,44 @@ def wrong(request: AgentRequest, key: str, fact: str) -> ConfigurationError:
 
 
 def seconds(request: AgentRequest, key: str) -> float | None:
-    """A duration such as 90s; None if none is named."""
-    found = _read(request, key, duration)
-    if found is not None and found <= 0:
-        raise wrong(request, key, "must be longer than nothing")
-    return None if found is None else found / 1000
+    """A duration such as 90s in seconds; None if it is not set."""
+    millis = _read(request, key, duration)
+    if millis is not None and millis <= 0:
+        raise wrong(request, key, "must be longer than 0s")
+    return None if millis is None else millis / 1000
 
 
 def count(request: AgentRequest, key: str) -> int | None:
-    """A number of tokens such as 2k; None if none is named."""
+    """A number of tokens such as 2k; None if it is not set."""
     return _read(request, key, tokens)
 
 
 def temperature(request: AgentRequest) -> float | None:
-    said, (least, most) = request.config.get("temperature"), _TEMPERATURES
-    if said is None:
+    value, (least, most) = request.config.get("temperature"), _TEMPERATURES
+    if value is None:
         return None
-    if isinstance(said, bool) or not isinstance(said, int | float) or not least <= said <= most:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise wrong(request, "temperature", f"is not a number from {least} to {most}")
-    return said
+    return value
 
 
-def address(request: AgentRequest, usual: str) -> str:
-    """The base URL, without a slash at its end."""
-    said = request.config.get("base_url") or usual
+def address(request: AgentRequest, default: str) -> str:
+    """The base URL, without a trailing slash."""
+    url = str(request.config.get("base_url") or default)
     try:
-        parts = urlsplit(str(said))
+        parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         usable = False
     if not usable:
-        raise wrong(
-            request, "base_url", f'is "{said}", which is no address that begins with http:// or https://'
-        )
-    return str(said).rstrip("/")
+        raise wrong(request, "base_url", f'is "{url}", which is not an http:// or https:// address')
+    return url.rstrip("/")
 
 
 def messages(request: AgentRequest) -> list[dict[str, str]]:
-    """The role's text, the turns before this one and the prompt, as all chat APIs take them."""
+    """The system text, earlier turns and the prompt in the format of chat APIs."""
     system = [{"role": "system", "content": request.system}] if request.system else []
-    before = [
+    earlier = [
         message
         for turn in (() if request.session is None else request.session.turns)
         for message in (
@@ -67,12 +65,12 @@ def messages(request: AgentRequest) -> list[dict[str, str]]:
             {"role": "assistant", "content": turn.answer},
         )
     ]
-    return [*system, *before, {"role": "user", "content": request.prompt}]
+    return [*system, *earlier, {"role": "user", "content": request.prompt}]
 
 
 def _read(request: AgentRequest, key: str, reader: Callable[[Any], T]) -> T | None:
-    said = request.config.get(key)
+    value = request.config.get(key)
     try:
-        return None if said is None else reader(said)
+        return None if value is None else reader(value)
     except InvalidValue as error:
         raise wrong(request, key, f"must be {error}") from error
