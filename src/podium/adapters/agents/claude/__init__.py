@@ -30,7 +30,7 @@ AGENT: Final = AgentType(
     credentials=CREDENTIALS,
     program="claude",
     tested="2.1.197",
-    # Never left to the program, which chooses its most expensive model.
+    # Always passed, because the program would choose its most expensive model.
     model="sonnet",
     preferred=1,
 )

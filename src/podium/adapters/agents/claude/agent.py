@@ -1,13 +1,13 @@
-"""Claude Code as an agent (R061): `claude -p`, the prompt on stdin, one line of JSON for all that happens.
+"""Claude Code as an agent (R061): `claude -p`, the prompt on stdin, one line of JSON per event.
 
     agents:
       claude: {type: claude, model: sonnet, max_turns: 100, max_usd: 1.5}
       mine:   {type: claude, auth: login}                      # a subscription instead of a key
       proxy:  {type: claude, base_url: "https://models.example", key: MODELS_KEY}
 
-Nothing of the repository configures it: no settings, hooks, MCP servers, skills or CLAUDE.md are read, for an earlier
-agent may have written them. `tools` of a role are its own list, or the words read, edit, run and web.
-Its answers are understood in stream.py. Tried with 2.1.197.
+It reads no settings, hooks, MCP servers, skills or CLAUDE.md of the repository, because an earlier agent may have
+written them. The `tools` of a role are names of claude's tools, or the words read, edit, run and web.
+stream.py parses its output. Tested with 2.1.197.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from podium.ports.agent import AgentRequest, ProgramSpec
 from podium.ports.sandbox import Service
 
 (KEY,) = CREDENTIALS.keys
-"""Also the variable from which the program reads its key, whatever the user's is called."""
+"""The variable from which the program reads its key, even if the user's variable has another name."""
 TURNS: Final = 100
 CONFIG_DIR: Final = ".claude"
 SYSTEM_FILE: Final = "system.md"
 HOST: Final = "api.anthropic.com"
 LOGIN_HOSTS: Final = (HOST, "platform.claude.com", "console.anthropic.com")
-"""A login is renewed at another place than where it is used."""
+"""A login is renewed at other hosts than the one where it is used."""
 PATHS: Final = ("POST /v1/messages?beta", "POST /v1/messages/count_tokens?beta")
-"""The calls of a model that it makes; not those for files, batches or the account."""
+"""The API calls it needs for its model; not those for files, batches or the account."""
 LOGIN_FILE: Final = f"{CONFIG_DIR}/.credentials.json"
 MAX_SCHEMA: Final = 100_000
-"""One argument of a program holds 128 KiB."""
+"""Maximum length of a schema as an argument, which Linux limits to 128 KiB."""
 
 TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "read": ("Read", "Glob", "Grep"),
@@ -47,8 +47,8 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "run": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
 }
-USUAL: Final = ("read", "edit", "run")
-JUDGES: Final = ("read",)
+WORKER_TOOLS: Final = ("read", "edit", "run")
+REVIEWER_TOOLS: Final = ("read",)
 
 SAFE: Final[Mapping[str, str]] = {
     "DISABLE_AUTOUPDATER": "1",
@@ -57,15 +57,15 @@ SAFE: Final[Mapping[str, str]] = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-    # An "@name" in a prompt would be replaced by that file, wherever it lies.
+    # Otherwise "@name" in a prompt is replaced by the file of that name, even outside the workspace.
     "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
-    # What runs in the background outlives the answer.
+    # A background task would continue after the answer.
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
-    # Ten by default, three minutes of them; the engine has retries of its own.
+    # The default of ten takes three minutes; the engine retries by itself.
     "CLAUDE_CODE_MAX_RETRIES": "2",
     "API_TIMEOUT_MS": "300000",
-    # Against a stream that falls silent. How soon it is given up is the program's own affair: with 3000 nothing was seen
-    # to happen for 25 s. The attempt's timeout bounds it in any case.
+    # Ends a stream that sends nothing more. The program does not keep to the time exactly: with 3000 it still waited
+    # after 25 s. The timeout of the attempt limits it in any case.
     "CLAUDE_ENABLE_STREAM_WATCHDOG": "1",
     "CLAUDE_STREAM_IDLE_TIMEOUT_MS": "120000",
 }
@@ -85,7 +85,7 @@ class Claude:
         program = ProgramSpec(
             argv=(*_command(request), *FLAGS, *_flags(request, schema)),
             env={**SAFE, **_environment(request)},
-            stdin=_said(request.prompt),
+            stdin=_stdin(request.prompt),
             files=_files(request),
             session_files=(f"{CONFIG_DIR}/projects/*/*.jsonl",),
             network=_network(request),
@@ -93,8 +93,8 @@ class Claude:
             service=_service(request),
             login=LOGIN_FILE if _auth(request.config) == "login" else None,
         )
-        lacking = missing(CREDENTIALS, request.config, request.env, has_login=request.login is not None)
-        return program, ClaudeConversation(request, structured=schema is not None, lacking=lacking)
+        missing_auth = missing(CREDENTIALS, request.config, request.env, has_login=request.login is not None)
+        return program, ClaudeConversation(request, structured=schema is not None, missing_auth=missing_auth)
 
 
 def _files(request: AgentRequest) -> dict[str, bytes]:
@@ -102,12 +102,12 @@ def _files(request: AgentRequest) -> dict[str, bytes]:
     return {
         **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
         **({LOGIN_FILE: login} if login is not None else {}),
-        **_remembered(request),
+        **_session_files(request),
     }
 
 
-def _remembered(request: AgentRequest) -> dict[str, bytes]:
-    """A conversation is looked for under the name of the folder it was in, and each attempt has another folder."""
+def _session_files(request: AgentRequest) -> dict[str, bytes]:
+    """The files of the session, moved to the folder of this attempt, where the program looks for them."""
     session = request.session
     if session is None:
         return {}
@@ -119,8 +119,8 @@ def _remembered(request: AgentRequest) -> dict[str, bytes]:
     }
 
 
-def _said(prompt: str) -> bytes:
-    # A prompt that begins with a slash is taken for a command of claude's own, which answers without any model.
+def _stdin(prompt: str) -> bytes:
+    # claude treats a prompt that begins with a slash as one of its commands, and answers without a model.
     return (f"\n{prompt}" if prompt.startswith("/") else prompt).encode("utf-8", "replace")
 
 
@@ -131,13 +131,13 @@ def _auth(config: Mapping[str, Any]) -> str:
 def _checked_auth(request: AgentRequest) -> str:
     auth = _auth(request.config)
     if auth not in ("key", "login"):
-        raise _wrong(request, "auth", f'is "{auth}"; it is key or login')
+        raise _wrong(request, "auth", f'is "{auth}"; it must be key or login')
     return auth
 
 
 def _command(request: AgentRequest) -> tuple[str, ...]:
-    said = request.config.get("command") or AGENT.program
-    words = (said,) if isinstance(said, str) else tuple(said)
+    command = request.config.get("command") or AGENT.program
+    words = (command,) if isinstance(command, str) else tuple(command)
     if not words or not all(isinstance(word, str) and word for word in words):
         raise _wrong(request, "command", "is not a program, or a list of a program and its arguments")
     return words
@@ -146,18 +146,18 @@ def _command(request: AgentRequest) -> tuple[str, ...]:
 def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
     tools = tuple(_tools(request))
     if request.judge:
-        # Whatever its role may use elsewhere: a reviewer does not write, run or ask around.
+        # A reviewer only reads, even if its role allows other tools for other steps.
         tools = tuple(tool for tool in tools if tool in TOOLS["read"])
-    # Its files are free to it within the folder and nowhere else; a tool that is listed as allowed is free anywhere.
-    free = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
+    # File tools are not listed as allowed: without that they work in the workspace only, with it they work anywhere.
+    allowed = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
     yield f"--model={request.model or AGENT.model}"
     yield f"--max-turns={_turns(request)}"
     yield from _budget(request)
     yield f"--permission-mode={'dontAsk' if request.judge else 'acceptEdits'}"
-    # Of a rule like "Bash(git *)" only the name says which tool it is.
+    # --tools takes only names: the name in a rule like "Bash(git *)" is the part before the bracket.
     yield f"--tools={','.join(dict.fromkeys(tool.partition('(')[0] for tool in tools))}"
-    if free:
-        yield f"--allowedTools={','.join(free)}"
+    if allowed:
+        yield f"--allowedTools={','.join(allowed)}"
     if request.session is not None:
         yield f"--resume={request.session.id}"
     elif not request.resumable:
@@ -169,17 +169,16 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
 
 
 def _tools(request: AgentRequest) -> Iterator[str]:
-    said = request.tools if request.tools is not None else (JUDGES if request.judge else USUAL)
-    for word in said:
+    default = REVIEWER_TOOLS if request.judge else WORKER_TOOLS
+    for word in default if request.tools is None else request.tools:
         if word in TOOLS:
             yield from TOOLS[word]
         elif word[:1].isupper() and "," not in word:
             yield word
         else:
-            known = ", ".join(TOOLS)
             raise ConfigurationError(
-                f'step "{request.step}": tools has "{word}", which claude does not know',
-                hint=f"use {known}, or a name of its own such as Bash or Bash(git diff *)",
+                f'step "{request.step}": tools has "{word}", which is not a tool of claude',
+                hint=f"use {', '.join(TOOLS)}, or a name such as Bash or Bash(git diff *)",
             )
 
 
@@ -191,7 +190,7 @@ def _turns(request: AgentRequest) -> int:
 
 
 def _budget(request: AgentRequest) -> Iterator[str]:
-    """It looks after each call of the model, so that the last one may go beyond."""
+    """The cost limit, which claude checks after each call of the model, so the last call may exceed it."""
     usd = request.config.get("max_usd")
     if usd is None:
         return
@@ -201,7 +200,7 @@ def _budget(request: AgentRequest) -> Iterator[str]:
 
 
 def _schema(request: AgentRequest) -> str | None:
-    """For claude's own mechanism, a tool that gives the value: so it must be an object. Others are asked for in words."""
+    """The schema for claude's structured output, which must be an object; other schemas are only in the prompt."""
     if request.schema is None or request.schema.get("type") != "object":
         return None
     text = json.dumps(plain_json(request.schema))

@@ -1,8 +1,8 @@
-"""What `claude -p --output-format stream-json` says, understood.
+"""Parses the output of `claude -p --output-format stream-json`.
 
-It went well only if the exit code, the last event, its subtype and its is_error agree: each of them alone is seen to
-say "success" of a failure. Tokens and cost are those of the last event's `modelUsage`, for its `usage` is zero after a
-broken stream, and those of single messages are placeholders.
+An attempt succeeded only if the exit code, the last event, its subtype and its is_error agree: each of them alone may
+report success for a failure. Tokens and cost are read from `modelUsage` of the last event, because its `usage` is zero
+after a broken stream, and the numbers of single messages are placeholders.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
-TOLD: Final = 2000
-"""So much of the end of stderr goes into a message."""
+MAX_STDERR: Final = 2000
+"""Characters of the end of stderr in a message."""
 ALIASES: Final = frozenset({"sonnet", "opus", "haiku"})
 
-WORDS: Final[Mapping[str, AgentTrouble]] = {
+ERRORS: Final[Mapping[str, AgentTrouble]] = {
     "authentication_failed": "auth",
     "rate_limit": "quota",
     "billing_error": "quota",
     "server_error": "transient",
     "overloaded": "transient",
-    # A reply that was no JSON, for one: nothing that the agent has done.
+    # For example, a reply that is not JSON; the agent did not cause it.
     "unknown": "transient",
 }
-"""By the `error` of the message that claude makes up when a call has failed; any other is a call that is wrong."""
+"""By the `error` of the synthetic message after a failed call; other values mean an invalid call."""
 STATUSES: Final[Mapping[int, AgentTrouble]] = {
     401: "auth",
     403: "auth",
@@ -42,10 +42,10 @@ LIMITS: Final = ("error_max_turns", "error_max_budget_usd", "error_max_structure
 
 
 class ClaudeConversation:
-    def __init__(self, request: AgentRequest, *, structured: bool, lacking: str = "") -> None:
+    def __init__(self, request: AgentRequest, *, structured: bool, missing_auth: str = "") -> None:
         self._wants_value = request.schema is not None
         self._structured = structured
-        self._lacking = lacking
+        self._missing_auth = missing_auth
         self._is_priced = _is_priced(request.model)
         self._lines = JsonLines()
         self._last: Mapping[str, Any] | None = None
@@ -56,12 +56,12 @@ class ClaudeConversation:
         self._model = ""
 
     def feed(self, data: bytes) -> Iterable[Progress]:
-        return [progress for record in self._lines.feed(data) for progress in self._seen(record)]
+        return [progress for record in self._lines.feed(data) for progress in self._read(record)]
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
             return AgentResult(trouble="unavailable", detail=finished.not_started)
-        trouble, detail = self._judged(finished)
+        trouble, detail = self._trouble(finished)
         value, has_value = self._value() if trouble is None else (None, False)
         if trouble is None and self._wants_value and not has_value:
             trouble, detail = "malformed", "it ended well without the structured answer it was asked for"
@@ -84,12 +84,12 @@ class ClaudeConversation:
             window=self._window(),
         )
 
-    def _seen(self, record: Mapping[str, Any]) -> Iterator[Progress]:
+    def _read(self, record: Mapping[str, Any]) -> Iterator[Progress]:
         match record:
             case {"type": "assistant", "message": {"content": list(blocks)}}:
                 message: Mapping[str, Any] = record["message"]
-                self._note(record, message)
-                # What claude makes up itself is an error, and comes again at the end.
+                self._record_call(record, message)
+                # A synthetic message is an error, which the last event repeats.
                 if message.get("model") != "<synthetic>":
                     yield from (progress for block in blocks if (progress := _block(block)) is not None)
             case {"type": "user", "tool_use_result": {"filePath": str(path), "type": "create" | "update"}}:
@@ -113,8 +113,8 @@ class ClaudeConversation:
             case _:
                 pass
 
-    def _note(self, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
-        """Remembers what a call has used, should the end never come, and of a failed one why."""
+    def _record_call(self, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
+        """Keep the usage of a call, in case the last event never comes, and the error of a failed one."""
         self._error = str(record.get("error") or "")
         usage, name = message.get("usage"), message.get("id")
         if isinstance(usage, dict) and isinstance(name, str):
@@ -125,7 +125,7 @@ class ClaudeConversation:
                 written=count_of(usage, "cache_creation_input_tokens"),
             )
 
-    def _judged(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
+    def _trouble(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
         last = self._last
         if finished.timed_out:
             return "timeout", "its time ran out"
@@ -133,19 +133,19 @@ class ClaudeConversation:
             return "transient", f"it was ended by signal {finished.signal}"
         if last is None:
             return self._without_result(finished)
-        said = self._text() or "; ".join(str(error) for error in _list(last.get("errors")))
+        message = self._text() or "; ".join(str(error) for error in _list(last.get("errors")))
         subtype = last.get("subtype")
         if last.get("stop_reason") == "refusal":
-            return "refused", said or "the model refused"
+            return "refused", message or "the model refused"
         if subtype in LIMITS:
-            return "failed", said or f"claude stopped: {subtype}"
+            return "failed", message or f"claude stopped: {subtype}"
         if last.get("is_error") is True:
-            return self._failed_call(last, said)
+            return self._failed_call(last, message)
         if subtype != "success":
             trouble: AgentTrouble = "transient" if last.get("terminal_reason") == "aborted_tools" else "error"
-            return trouble, said or f"claude stopped: {subtype}"
+            return trouble, message or f"claude stopped: {subtype}"
         if finished.exit_code != 0:
-            return "error", _with_told(
+            return "error", _with_stderr(
                 f"it reported success and ended with exit code {finished.exit_code}", finished
             )
         return (
@@ -157,20 +157,20 @@ class ClaudeConversation:
     def _without_result(self, finished: Finished) -> tuple[AgentTrouble, str]:
         if finished.exit_code == 0:
             return "malformed", "it ended without a result"
-        return "error", _with_told(f"it ended with exit code {finished.exit_code} and no result", finished)
+        return "error", _with_stderr(f"it ended with exit code {finished.exit_code} and no result", finished)
 
-    def _failed_call(self, last: Mapping[str, Any], said: str) -> tuple[AgentTrouble, str]:
+    def _failed_call(self, last: Mapping[str, Any], message: str) -> tuple[AgentTrouble, str]:
         status = last.get("api_error_status")
         if last.get("terminal_reason") == "aborted_tools":
             trouble: AgentTrouble = "transient"
         elif type(status) is int:
             trouble = STATUSES.get(status, "transient" if status >= 500 else "error")
         else:
-            trouble = WORDS.get(self._error, "error")
-        shown = said or "a call of the model failed"
-        if trouble == "auth" and self._lacking:
-            return trouble, f"{shown}\n{self._lacking}"
-        return trouble, shown
+            trouble = ERRORS.get(self._error, "error")
+        detail = message or "a call of the model failed"
+        if trouble == "auth" and self._missing_auth:
+            return trouble, f"{detail}\n{self._missing_auth}"
+        return trouble, detail
 
     def _value(self) -> tuple[Any, bool]:
         last = self._last or {}
@@ -183,26 +183,24 @@ class ClaudeConversation:
 
     def _text(self) -> str:
         last = self._last or {}
-        said = last.get("result")
-        if isinstance(said, str) and said:
-            return said
+        text = last.get("result")
+        if isinstance(text, str) and text:
+            return text
         value = last.get("structured_output")
         return "" if value is None else json.dumps(value, ensure_ascii=False)
 
     def _usage(self) -> Usage:
         models = (self._last or {}).get("modelUsage")
         if isinstance(models, dict):
-            found = [model for model in models.values() if isinstance(model, dict)]
+            written = _sum(models, "cacheCreationInputTokens")
             return Usage(
-                input=sum(
-                    count_of(one, "inputTokens") + count_of(one, "cacheCreationInputTokens") for one in found
-                ),
-                output=sum(count_of(one, "outputTokens") for one in found),
-                cached=sum(count_of(one, "cacheReadInputTokens") for one in found),
-                written=sum(count_of(one, "cacheCreationInputTokens") for one in found),
+                input=_sum(models, "inputTokens") + written,
+                output=_sum(models, "outputTokens"),
+                cached=_sum(models, "cacheReadInputTokens"),
+                written=written,
                 calls=max(len(self._calls), 1),
             )
-        # Killed before its end. What went in is exact; of what came out each message tells a placeholder.
+        # Without the last event the input is exact, but the output of each message is a placeholder.
         calls = self._calls.values()
         return Usage(
             input=sum(call.input for call in calls),
@@ -213,26 +211,32 @@ class ClaudeConversation:
         )
 
     def _context(self) -> int | None:
-        """Of the last call; what all calls have read together says nothing about how full the window is."""
+        """The tokens that the last call read, which tell how full the window is."""
         last = next(reversed(self._calls.values()), None)
         return None if last is None else last.input + last.cached
 
     def _window(self) -> int | None:
         models = (self._last or {}).get("modelUsage")
         sizes = (
-            [count_of(one, "contextWindow") for one in models.values()] if isinstance(models, dict) else []
+            [count_of(model, "contextWindow") for model in models.values()]
+            if isinstance(models, dict)
+            else []
         )
         return max(sizes, default=0) or None
 
     def _cost(self) -> MicroUsd | None:
-        said = (self._last or {}).get("total_cost_usd")
-        if not self._is_priced or isinstance(said, bool) or not isinstance(said, int | float) or said < 0:
+        usd = (self._last or {}).get("total_cost_usd")
+        if not self._is_priced or isinstance(usd, bool) or not isinstance(usd, int | float) or usd < 0:
             return None
-        return MicroUsd(round(said * 1_000_000))
+        return MicroUsd(round(usd * 1_000_000))
+
+
+def _sum(models: Mapping[str, Any], key: str) -> int:
+    return sum(count_of(model, key) for model in models.values())
 
 
 def _is_priced(model: str | None) -> bool:
-    """Of a model that it does not know claude tells the price of another one."""
+    """Whether the reported cost is right; for an unknown model claude reports the cost of another one."""
     name = (model or "sonnet").partition("[")[0]
     return name in ALIASES or name.startswith("claude-")
 
@@ -241,11 +245,10 @@ def _block(block: Any) -> Progress | None:
     match block:
         case {"type": "text", "text": str(text)} if text.strip():
             return Progress("text", text)
-        case {"type": "tool_use", "name": str(name), "input": dict(given)}:
-            about = next(
-                (given[key] for key in ("file_path", "command", "pattern", "url") if key in given), ""
-            )
-            return Progress("tool", f"{name} {about}".strip())
+        case {"type": "tool_use", "name": str(name), "input": dict(arguments)}:
+            keys = ("file_path", "command", "pattern", "url")
+            main = next((arguments[key] for key in keys if key in arguments), "")
+            return Progress("tool", f"{name} {main}".strip())
         case _:
             return None
 
@@ -254,6 +257,6 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _with_told(how: str, finished: Finished) -> str:
-    told = finished.stderr.text()[-TOLD:].strip()
-    return f"{how}:\n{told}" if told else how
+def _with_stderr(message: str, finished: Finished) -> str:
+    stderr = finished.stderr.text()[-MAX_STDERR:].strip()
+    return f"{message}:\n{stderr}" if stderr else message
