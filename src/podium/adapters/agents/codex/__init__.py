@@ -18,7 +18,7 @@ CREDENTIALS: Final = Credentials(
 AGENT: Final = AgentType(
     name="codex",
     make="podium.adapters.agents.codex.agent:Codex",
-    # `codex exec` has no list of allowed tools; single features can be switched off, commands cannot.
+    # `codex exec` has no list of allowed tools: some features can be disabled, commands cannot.
     capabilities=Capabilities(
         tools=False,
         schema=True,
@@ -31,7 +31,7 @@ AGENT: Final = AgentType(
     credentials=CREDENTIALS,
     program="codex",
     tested="0.166.0",
-    # One of the program's own catalogue, because only those are offered apply_patch.
+    # A model of codex's own catalogue, because only those get the tool apply_patch.
     model="gpt-5.5",
     preferred=2,
 )

@@ -1,13 +1,13 @@
-"""Codex as an agent: `codex exec --json`, the prompt on stdin, a CODEX_HOME of its own for each attempt.
+"""Codex as an agent: `codex exec --json`, the prompt on stdin, a new CODEX_HOME for each attempt.
 
     agents:
       codex: {type: codex, model: gpt-5.5, effort: high}
       proxy: {type: codex, base_url: "https://models.example/v1", key: MODELS_KEY}
       mine:  {type: codex, auth: login}                        # a subscription instead of a key
 
-Nothing of the repository configures it, for an earlier agent may have written it: the folder is never trusted, so its
-`.codex/` (MCP servers, instructions), AGENTS.md and skills are not read. A worker writes within its folder, a judge
-nowhere; neither has a network of its own. Its answers are understood in stream.py. Tried with 0.166.0.
+The folder is never trusted, so its `.codex/` (MCP servers, instructions), AGENTS.md and skills are not read, because an
+earlier agent may have written them. A worker can write only in its folder, a reviewer nowhere; the commands of neither
+have network access. stream.py parses its output. Tested with 0.166.0.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from podium.ports.sandbox import Service
 BASE_URL: Final = "https://api.openai.com/v1"
 LOGIN_URL: Final = "https://chatgpt.com/backend-api/codex"
 LOGIN_HOSTS: Final = ("chatgpt.com", "auth.openai.com")
-"""A login is renewed at another place than where it is used."""
+"""A login is renewed at another host than the one where it is used."""
 FOLDER: Final = ".codex"
 LOGIN_FILE: Final = f"{FOLDER}/auth.json"
 PATHS: Final = ("POST /responses", "POST /responses/compact")
-"""The calls of a model that it makes; not those for files or the account."""
+"""The API calls it needs for its model; not those for files or the account."""
 SCHEMA_FILE: Final = f"{FOLDER}/answer.schema.json"
 REQUEST_RETRIES: Final = 1
 STREAM_RETRIES: Final = 2
 SILENCE_MS: Final = 180_000
-"""After so long without an event a stream is given up; before the first one only the attempt's own time limits it."""
+"""codex ends a stream after this time without an event; until the first event only the attempt's timeout applies."""
 
 FEATURES: Final = (
     "apps",
-    # With a login requests would be packed, and nobody in between could say what was asked.
+    # With a login it would compress requests, so that a proxy could not read them.
     "enable_request_compression",
     "goals",
     "hooks",
@@ -53,14 +53,14 @@ FEATURES: Final = (
     "shell_snapshot",
     "skill_mcp_dependency_install",
     "tool_suggest",
-    # Else a refused connection is tried for ever.
+    # Otherwise it retries a refused connection forever.
     "unbounded_connection_retries",
 )
-"""Switched off: plug-ins and apps ask three hosts at each start, others call models nobody counts, or run hooks."""
+"""Disabled: plug-ins and apps call three hosts at each start, others call models without counting, or run hooks."""
 FLAGS: Final = (
     "exec",
     "--json",
-    # A setting that this version does not know would silently not hold; better that it says so and ends.
+    # Fail on an unknown setting; otherwise codex would silently ignore it.
     "--strict-config",
     "--ignore-rules",
     "--skip-git-repo-check",
@@ -75,13 +75,13 @@ class Codex:
         if schema is not None:
             files[SCHEMA_FILE] = json.dumps(plain_json(schema), ensure_ascii=False, indent=1)
         session = request.session
-        going_on = () if session is None else ("resume", session.id)
+        resume = () if session is None else ("resume", session.id)
         program = ProgramSpec(
             argv=(
                 *_program(request),
                 *FLAGS,
                 *_flags(request, structured=schema is not None),
-                *going_on,
+                *resume,
                 "-",
             ),
             env=_environment(request),
@@ -97,7 +97,7 @@ class Codex:
             session_files=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
             streams_progress=True,
         )
-        return program, CodexConversation(request, lacking=_refused(request))
+        return program, CodexConversation(request, auth_hint=_auth_hint(request))
 
 
 def _environment(request: AgentRequest) -> dict[str, str]:
@@ -122,7 +122,7 @@ def _login_file(request: AgentRequest) -> dict[str, bytes]:
     return {} if login is None else {LOGIN_FILE: login}
 
 
-def _refused(request: AgentRequest) -> str:
+def _auth_hint(request: AgentRequest) -> str:
     """What the user has to do if the vendor does not accept the login or the key."""
     if _auth(request) == "login":
         return "log in with: codex login"
@@ -138,20 +138,20 @@ def _key_name(request: AgentRequest) -> str:
 def _auth(request: AgentRequest) -> str:
     auth = request.config.get("auth") or "key"
     if auth not in ("key", "login"):
-        raise wrong(request, "auth", f'is "{auth}"; it is key or login')
+        raise wrong(request, "auth", f'is "{auth}"; it must be key or login')
     return str(auth)
 
 
 def _program(request: AgentRequest) -> tuple[str, ...]:
-    said = request.config.get("command")
-    words = (said,) if isinstance(said, str) else tuple(said or (AGENT.program,))
+    command = request.config.get("command")
+    words = (command,) if isinstance(command, str) else tuple(command or (AGENT.program,))
     if not all(isinstance(word, str) and word for word in words):
-        raise wrong(request, "command", "is not the argv of a program, a list of texts")
+        raise wrong(request, "command", "must be a program name, or a list of a program and its arguments")
     return words
 
 
 def _flags(request: AgentRequest, *, structured: bool) -> Iterator[str]:
-    # Without the flag the mode would depend on what earlier runs have written into the configuration.
+    # Without the flag the mode would depend on the configuration that earlier runs wrote.
     yield f"--sandbox={_sandbox(request)}"
     yield f"--model={request.model or AGENT.model}"
     yield f"--cd={request.cwd}"
@@ -162,7 +162,7 @@ def _flags(request: AgentRequest, *, structured: bool) -> Iterator[str]:
 
 
 def _sandbox(request: AgentRequest) -> str:
-    """Of its own. Within walls it would need namespaces that are closed there, and every command would fail."""
+    """The mode of codex's own sandbox: off inside ours, which denies the namespaces that every command would need."""
     if request.sandboxed:
         return "danger-full-access"
     return "read-only" if request.judge else "workspace-write"
@@ -178,7 +178,7 @@ def _config(request: AgentRequest) -> str:
 def _settings(request: AgentRequest) -> dict[str, Any]:
     effort = request.config.get("effort")
     if effort is not None and effort not in EFFORTS:
-        raise wrong(request, "effort", f'is "{effort}"; there are {", ".join(EFFORTS)}')
+        raise wrong(request, "effort", f'is "{effort}"; it must be one of {", ".join(EFFORTS)}')
     return {
         "model": request.model or AGENT.model,
         "model_provider": "podium",
@@ -187,19 +187,19 @@ def _settings(request: AgentRequest) -> dict[str, Any]:
         "web_search": "disabled",
         "project_doc_max_bytes": 0,
         "project_root_markers": [],
-        # A login shell would put the machine's PATH before that of the project's own tools.
+        # A login shell would put the machine's PATH before that of the project's tools.
         "allow_login_shell": False,
         "cli_auth_credentials_store": "file",
-        # With a login it asks here for what concerns the account; the login goes nowhere but where it was sent.
-        **({"chatgpt_base_url": _called(request)} if request.config.get("base_url") else {}),
+        # With a login it also sends account requests here, so that the login goes to no other host.
+        **({"chatgpt_base_url": _api_url(request)} if request.config.get("base_url") else {}),
         **({"model_reasoning_effort": effort} if effort is not None else {}),
         **({"developer_instructions": request.system} if request.system else {}),
     }
 
 
 def _tables(request: AgentRequest) -> dict[str, dict[str, Any]]:
-    # By every name it may be known by: codex trusts a folder it has no word about as soon as it may write there, and
-    # starts the MCP servers that the folder's own configuration names.
+    # List every path of the folder: codex trusts an unlisted folder as soon as it may write there, and starts the MCP
+    # servers that the configuration in the folder names.
     folders = dict.fromkeys((str(request.cwd), str(request.cwd.resolve())))
     keys = list(key_names(CREDENTIALS, request.config))
     return {
@@ -209,7 +209,7 @@ def _tables(request: AgentRequest) -> dict[str, dict[str, Any]]:
         "features": dict.fromkeys(FEATURES, False),
         "skills": {"include_instructions": False},
         "skills.bundled": {"enabled": False},
-        # What the model runs is not to see the key.
+        # Commands that the model runs must not get the key.
         "shell_environment_policy": {"ignore_default_excludes": False, "exclude": keys},
         "sandbox_workspace_write": {"network_access": False, "exclude_slash_tmp": True},
         "model_providers.podium": _provider(request),
@@ -218,17 +218,17 @@ def _tables(request: AgentRequest) -> dict[str, dict[str, Any]]:
 
 
 def _provider(request: AgentRequest) -> dict[str, Any]:
-    """Under a name of ours: the retries of the one that is built in cannot be bounded."""
+    """A custom provider, because the retries of the built-in one cannot be limited."""
     is_login = _auth(request) == "login"
     silence = seconds(request, "stall")
     return {
         "name": "OpenAI",
-        "base_url": _called(request),
+        "base_url": _api_url(request),
         **({"requires_openai_auth": True} if is_login else {"env_key": _key_name(request)}),
         "wire_api": "responses",
         "request_max_retries": REQUEST_RETRIES,
         "stream_max_retries": STREAM_RETRIES,
-        # A little sooner than the silence for which it is ended, so that it can say why itself.
+        # A little less than `stall`, so that codex can report the reason before it is ended.
         "stream_idle_timeout_ms": SILENCE_MS if silence is None else int(silence * 800),
     }
 
@@ -237,7 +237,7 @@ def _base_url(request: AgentRequest) -> str:
     return address(request, LOGIN_URL if _auth(request) == "login" else BASE_URL)
 
 
-def _called(request: AgentRequest) -> str:
+def _api_url(request: AgentRequest) -> str:
     return URL if is_brokered(request) else _base_url(request)
 
 
@@ -247,7 +247,7 @@ def _network(request: AgentRequest) -> tuple[str, ...]:
 
 
 def _toml(value: Any) -> str:
-    """JSON says it alike, but for one character that TOML wants escaped."""
+    """TOML for a value: the same as JSON, except for one character that must be escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

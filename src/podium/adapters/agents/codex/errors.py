@@ -1,7 +1,7 @@
-"""Why a turn of codex failed, from the one sentence it gives.
+"""Classifies failed turns of codex by their message.
 
-`turn.failed` has no code, so its wording is all there is; the sentences are those of codex 0.166.0, matched from their
-beginning, and one that is not known is an error that is told as it is.
+`turn.failed` has no code, so only its text can be matched. The sentences are those of codex 0.166.0, compared from the
+beginning; any other message is an error that is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SENTENCES: Final[tuple[tuple[str, AgentTrouble], ...]] = (
     ("You've hit your usage limit", "quota"),
     ("rate limit exceeded: ", "quota"),
     ("Selected model is at capacity.", "transient"),
-    # What every status 500 becomes; its own words are lost.
+    # codex replaces the message of every status 500 by this one.
     ("We're currently experiencing high demand", "transient"),
     ("Connection failed: ", "transient"),
     (
@@ -41,9 +41,9 @@ CODES: Final[Mapping[str, AgentTrouble]] = {
     "content_filter": "refused",
     "cyber_policy_violation": "refused",
 }
-"""Of the body that some errors are told with instead of a sentence."""
-IN_A_WHILE: Final = re.compile(r"try again in (\d+(?:\.\d+)?) ?(ms|s|m)\b")
-AT_A_TIME: Final = re.compile(
+"""By the `code` in the JSON body that some errors have instead of a sentence."""
+RETRY_IN: Final = re.compile(r"try again in (\d+(?:\.\d+)?) ?(ms|s|m)\b")
+RETRY_AT_TIME: Final = re.compile(
     r"try again at (?:(?P<month>[A-Z][a-z]{2}) (?P<day>\d{1,2})(?:st|nd|rd|th), (?P<year>\d{4}) )?"
     r"(?P<clock>\d{1,2}:\d{2} [AP]M)"
 )
@@ -60,28 +60,28 @@ class Failure:
 
 
 def failure_of(sentence: str, now: Now) -> Failure:
-    said = sentence.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    code, message = _body(said)
-    trouble = CODES.get(code) or _trouble(said)
-    retry_at = _retry_at(said, now) if trouble == "quota" else None
+    text = sentence.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    code, message = _code_and_message(text)
+    trouble = CODES.get(code) or _trouble(text)
+    retry_at = _retry_at(text, now) if trouble == "quota" else None
     return Failure(trouble, message, retry_at)
 
 
-def _body(said: str) -> tuple[str, str]:
-    """A status of 400 gives the whole body instead of a sentence."""
+def _code_and_message(text: str) -> tuple[str, str]:
+    """Read the JSON body that codex prints for status 400 instead of a sentence."""
     try:
-        found: Any = json.loads(said)
-        told = found["error"]
-        return str(told.get("code")), str(told["message"])
+        body: Any = json.loads(text)
+        error = body["error"]
+        return str(error.get("code")), str(error["message"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return "", said
+        return "", text
 
 
-def _trouble(said: str) -> AgentTrouble:
-    status = STATUS.match(said)
+def _trouble(text: str) -> AgentTrouble:
+    status = STATUS.match(text)
     if status is not None:
         return _of_status(int(status[1]))
-    return next((trouble for start, trouble in SENTENCES if said.startswith(start)), "error")
+    return next((trouble for start, trouble in SENTENCES if text.startswith(start)), "error")
 
 
 def _of_status(status: int) -> AgentTrouble:
@@ -94,25 +94,25 @@ def _of_status(status: int) -> AgentTrouble:
     return "transient" if status == 408 or status >= 500 else "error"
 
 
-def _retry_at(said: str, now: Now) -> Millis | None:
-    """Times are told to the minute and in the zone of the machine; without a day, the next such time is meant."""
-    if (waits := IN_A_WHILE.search(said)) is not None:
-        return _millis(now() + timedelta(seconds=float(waits[1]) * SECONDS[waits[2]]))
-    found = AT_A_TIME.search(said)
-    if found is None:
+def _retry_at(text: str, now: Now) -> Millis | None:
+    """When to retry. Times are in the machine's zone and precise to the minute; without a day, the next such time."""
+    if (delay := RETRY_IN.search(text)) is not None:
+        return _millis(now() + timedelta(seconds=float(delay[1]) * SECONDS[delay[2]]))
+    time = RETRY_AT_TIME.search(text)
+    if time is None:
         return None
-    here = now()
+    current = now()
     try:
-        clock = datetime.strptime(found["clock"], "%I:%M %p")  # noqa: DTZ007 (it gets the zone of `here`)
-        at = here.replace(hour=clock.hour, minute=clock.minute, second=0, microsecond=0)
-        if found["month"]:
-            month = datetime.strptime(found["month"], "%b").month  # noqa: DTZ007 (only its month is used)
-            at = at.replace(year=int(found["year"]), month=month, day=int(found["day"]))
+        clock = datetime.strptime(time["clock"], "%I:%M %p")  # noqa: DTZ007 (it gets the zone of `current`)
+        at = current.replace(hour=clock.hour, minute=clock.minute, second=0, microsecond=0)
+        if time["month"]:
+            month = datetime.strptime(time["month"], "%b").month  # noqa: DTZ007 (only its month is used)
+            at = at.replace(year=int(time["year"]), month=month, day=int(time["day"]))
     except ValueError:
         return None
-    # The minute that was told has begun when the window opens: its end is surely late enough.
+    # The window opens during the minute in the message, so wait until its end.
     at += timedelta(minutes=1)
-    return _millis(at if found["month"] or at > here else at + timedelta(days=1))
+    return _millis(at if time["month"] or at > current else at + timedelta(days=1))
 
 
 def _millis(at: datetime) -> Millis:

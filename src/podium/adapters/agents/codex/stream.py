@@ -1,8 +1,8 @@
-"""What `codex exec --json` says, understood.
+"""Parses the output of `codex exec --json`.
 
-It went well only if the exit code, the last event of the turn and a message behind the last tool agree: codex exits 0
-after a turn in which nothing was said. Of tokens the last report counts, since each is the sum of the whole thread;
-what was cached is part of its input, and what was thought part of its output. A turn that failed reports none.
+An attempt succeeded only if the exit code is 0, the turn completed and a message follows the last tool: codex also
+exits 0 after a turn without an answer. The last usage report counts, because each is the sum over the thread; its input
+includes cached tokens and its output includes reasoning. A failed turn reports no usage.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
-TOLD: Final = 2000
-"""So much of the end of stderr goes into a message."""
+MAX_STDERR: Final = 2000
+"""Characters of the end of stderr in a message."""
 RETRY: Final = re.compile(r"Reconnecting\.\.\. \d+/\d+ \((.*)\)", re.DOTALL)
-ACTS: Final = frozenset({"command_execution", "file_change", "mcp_tool_call", "web_search"})
+TOOLS: Final = frozenset({"command_execution", "file_change", "mcp_tool_call", "web_search"})
 
 
 def _now() -> datetime:
@@ -31,9 +31,9 @@ def _now() -> datetime:
 
 
 class CodexConversation:
-    def __init__(self, request: AgentRequest, *, lacking: str = "", now: Now = _now) -> None:
+    def __init__(self, request: AgentRequest, *, auth_hint: str = "", now: Now = _now) -> None:
         self._request = request
-        self._lacking = lacking
+        self._auth_hint = auth_hint
         self._now = now
         self._lines = JsonLines()
         self._thread: str | None = None
@@ -44,12 +44,12 @@ class CodexConversation:
         self._retrying: str | None = None
 
     def feed(self, data: bytes) -> Iterable[Progress]:
-        return [progress for record in self._lines.feed(data) for progress in self._seen(record)]
+        return [progress for record in self._lines.feed(data) for progress in self._read(record)]
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
             return AgentResult(trouble="unavailable", detail=finished.not_started)
-        failure = self._judged(finished)
+        failure = self._failure(finished)
         value, has_value, fault = self._value() if failure is None else (None, False, "")
         if failure is None and fault and self._request.schema is not None:
             failure = Failure("malformed", fault)
@@ -64,7 +64,7 @@ class CodexConversation:
             session=self._thread,
         )
 
-    def _seen(self, record: Mapping[str, Any]) -> Iterator[Progress]:
+    def _read(self, record: Mapping[str, Any]) -> Iterator[Progress]:
         match record:
             case {"type": "thread.started", "thread_id": str(thread)}:
                 self._thread = thread
@@ -85,8 +85,8 @@ class CodexConversation:
 
     def _item(self, kind: str, item: Mapping[str, Any], *, is_done: bool) -> Iterator[Progress]:
         self._retrying = None
-        if kind in ACTS and not is_done:
-            # What was said before was on the way. A command that ends late, behind the answer, takes nothing back.
+        if kind in TOOLS and not is_done:
+            # A message before a tool is not the answer. A command may end after the answer, so only its start counts.
             self._answer = None
         match kind, item:
             case "agent_message", {"text": str(text)} if is_done:
@@ -105,11 +105,11 @@ class CodexConversation:
             case "web_search", {"query": str(query)} if is_done:
                 yield Progress("tool", f"web search: {query}")
             case "file_change", {"changes": list(changes), "status": "completed"} if is_done:
-                yield from (Progress("file", self._place(path)) for path in _paths(changes))
+                yield from (Progress("file", self._relative(path)) for path in _paths(changes))
             case "file_change", {"status": "failed"} if is_done:
                 yield Progress("note", "a change of files failed")
 
-    def _place(self, path: str) -> str:
+    def _relative(self, path: str) -> str:
         try:
             return PurePath(path).relative_to(self._request.cwd).as_posix()
         except ValueError:
@@ -119,14 +119,14 @@ class CodexConversation:
         if not isinstance(usage, dict):
             return
         cached = min(_number(usage, "cached_input_tokens"), _number(usage, "input_tokens"))
-        made, thought = _number(usage, "output_tokens"), _number(usage, "reasoning_output_tokens")
-        whole = Usage(input=_number(usage, "input_tokens") - cached, output=made, cached=cached)
-        self._usage = whole if self._request.session is None else _since(self._request.session.usage, whole)
+        output, reasoning = _number(usage, "output_tokens"), _number(usage, "reasoning_output_tokens")
+        total = Usage(input=_number(usage, "input_tokens") - cached, output=output, cached=cached)
+        self._usage = total if self._request.session is None else _since(self._request.session.usage, total)
         yield Progress(
-            "usage", f"{self._usage.input} in, {cached} cached, {made} out, {thought} of them reasoning"
+            "usage", f"{self._usage.input} in, {cached} cached, {output} out, {reasoning} of them reasoning"
         )
 
-    def _judged(self, finished: Finished) -> Failure | None:
+    def _failure(self, finished: Finished) -> Failure | None:
         if finished.timed_out:
             return self._out_of_time()
         if finished.signal is not None:
@@ -137,14 +137,14 @@ class CodexConversation:
             return self._broken_off(finished)
         if finished.exit_code != 0:
             how = f"it reported success and ended with exit code {finished.exit_code}"
-            return Failure("error", _with_told(how, finished))
+            return Failure("error", _with_stderr(how, finished))
         if not (self._answer or "").strip():
-            # A refusal looks like this too: codex passes nothing on of it.
+            # A refusal looks the same, because codex does not report it.
             return Failure("malformed", "it ended well and said nothing; the model may have refused")
         return None
 
     def _out_of_time(self) -> Failure:
-        """A vendor may ask for an hour's pause, and codex keeps it in silence: that is not the worker's time."""
+        """A timeout while codex waits for a retry, which a vendor may delay by an hour, is the vendor's failure."""
         why = None if self._retrying is None else failure_of(self._retrying, self._now)
         if why is None or why.trouble not in ("quota", "transient"):
             return Failure("timeout", "its time ran out")
@@ -152,22 +152,22 @@ class CodexConversation:
         return Failure(why.trouble, detail, why.retry_at)
 
     def _turn_failed(self, sentence: str) -> Failure:
-        found = failure_of(sentence, self._now)
-        if found.trouble == "auth" and self._lacking:
-            return Failure("auth", f"{found.detail}\n{self._lacking}")
-        return found
+        failure = failure_of(sentence, self._now)
+        if failure.trouble == "auth" and self._auth_hint:
+            return Failure("auth", f"{failure.detail}\n{self._auth_hint}")
+        return failure
 
     def _broken_off(self, finished: Finished) -> Failure:
         if self._started:
             how = f"it ended with exit code {finished.exit_code} in the middle of its turn"
-            return Failure("transient", _with_told(how, finished))
+            return Failure("transient", _with_stderr(how, finished))
         if finished.exit_code == 0:
             return Failure("malformed", "it ended without a turn")
         how = f"it ended with exit code {finished.exit_code} before its turn began"
-        return Failure("error", _with_told(how, finished))
+        return Failure("error", _with_stderr(how, finished))
 
     def _value(self) -> tuple[Any, bool, str]:
-        """codex does not look at the answer itself: a plain text goes through where a value was asked for."""
+        """The answer as JSON; codex does not check it, so it may be text even if a value was required."""
         try:
             value = one_json(self._answer or "")
         except NotOneValue as error:
@@ -176,19 +176,19 @@ class CodexConversation:
         return value if schema is None else restored(value, schema), True, ""
 
 
-def _since(before: Usage, whole: Usage) -> Usage:
-    """Of this turn alone: codex counts from the beginning of the thread."""
+def _since(earlier: Usage, total: Usage) -> Usage:
+    """The usage of this turn; codex counts from the beginning of the thread."""
     return Usage(
-        input=max(0, whole.input - before.input),
-        output=max(0, whole.output - before.output),
-        cached=max(0, whole.cached - before.cached),
+        input=max(0, total.input - earlier.input),
+        output=max(0, total.output - earlier.output),
+        cached=max(0, total.cached - earlier.cached),
     )
 
 
 def _message(record: Mapping[str, Any]) -> str:
     error = record.get("error")
     message = error.get("message") if isinstance(error, dict) else None
-    return message if isinstance(message, str) and message else "the turn failed, and nothing was said of why"
+    return message if isinstance(message, str) and message else "the turn failed without a reason"
 
 
 def _paths(changes: Iterable[Any]) -> Iterator[str]:
@@ -201,10 +201,10 @@ def _paths(changes: Iterable[Any]) -> Iterator[str]:
 
 
 def _number(usage: Mapping[str, Any], key: str) -> int:
-    found = usage.get(key)
-    return found if type(found) is int and found > 0 else 0
+    value = usage.get(key)
+    return value if type(value) is int and value > 0 else 0
 
 
-def _with_told(how: str, finished: Finished) -> str:
-    told = finished.stderr.text()[-TOLD:].strip()
-    return f"{how}:\n{told}" if told else how
+def _with_stderr(message: str, finished: Finished) -> str:
+    stderr = finished.stderr.text()[-MAX_STDERR:].strip()
+    return f"{message}:\n{stderr}" if stderr else message

@@ -1,8 +1,8 @@
-"""A JSON Schema in the strict dialect of OpenAI's structured outputs, and answers in it turned back.
+"""Converts a JSON Schema to the strict dialect of OpenAI's structured outputs, and answers back.
 
-That dialect wants an object at the top, every property required and none besides. So an optional property becomes one
-that may be null, a map becomes a list of pairs, and what is no object stands in one. What such a schema cannot say
-(any value at all, a reference, a combination) is not asked for in it: the contract holds without.
+The dialect requires an object at the top, all properties and no others. So an optional property becomes nullable, a map
+becomes a list of pairs, and a value that is not an object is wrapped in one. A schema that the dialect cannot express
+(any value, a reference, a combination) is not sent; the answer is checked against the contract anyway.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from typing import Any, Final
 WRAPPED: Final = "answer"
 NULL: Final = {"type": "null"}
 SIMPLE: Final = frozenset({"string", "integer", "number", "boolean", "null"})
-BEYOND: Final = frozenset(
+UNSUPPORTED: Final = frozenset(
     {"$ref", "$dynamicRef", "allOf", "oneOf", "anyOf", "not", "if", "patternProperties"}
 )
-"""Keywords that change what a schema accepts in ways the dialect has no words for, or that are not worth them here."""
+"""Keywords that the dialect does not have, or that are not worth converting."""
 
 
-class _Beyond(Exception):
-    """The dialect cannot say it."""
+class _Unsupported(Exception):
+    """The dialect cannot express the schema."""
 
 
 def strict(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """None where the dialect has no words for it."""
+    """The schema in the strict dialect; None if it cannot be expressed."""
     try:
-        found = _strict(schema)
-    except _Beyond:
+        converted = _strict(schema)
+    except _Unsupported:
         return None
-    return found if _is_record(schema) else _object({WRAPPED: found})
+    return converted if _is_record(schema) else _object({WRAPPED: converted})
 
 
 def restored(value: Any, schema: Mapping[str, Any]) -> Any:
-    """What was answered in the strict dialect, in the shape that was asked for; what has that shape stays."""
+    """An answer in the strict dialect, converted to the original schema; one that already matches it is unchanged."""
     if not _is_record(schema) and isinstance(value, dict) and set(value) == {WRAPPED}:
         value = value[WRAPPED]
     return _restored(value, schema)
 
 
 def _strict(schema: Any) -> dict[str, Any]:
-    if not isinstance(schema, Mapping) or BEYOND & set(schema):
-        raise _Beyond
+    if not isinstance(schema, Mapping) or UNSUPPORTED & set(schema):
+        raise _Unsupported
     notes = {key: schema[key] for key in ("description",) if key in schema}
     if "const" in schema or "enum" in schema:
         choices = [schema["const"]] if "const" in schema else list(schema["enum"])
@@ -56,8 +56,8 @@ def _strict(schema: Any) -> dict[str, Any]:
         return {**notes, "type": "array", "items": _strict(schema.get("items"))}
     kinds = [kind] if isinstance(kind, str) else list(kind or ())
     if not kinds or not set(kinds) <= SIMPLE:
-        raise _Beyond
-    # Bounds are left out: the answer is held against the whole schema anyway.
+        raise _Unsupported
+    # Bounds are left out, because the answer is validated against the complete schema anyway.
     return {**notes, "type": kinds[0] if len(kinds) == 1 else kinds}
 
 
@@ -76,11 +76,11 @@ def _is_map(schema: Any) -> bool:
 
 def _record(schema: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(schema.get("additionalProperties"), Mapping):
-        raise _Beyond
+        raise _Unsupported
     required = schema.get("required", ())
-    made = {name: _strict(part) for name, part in schema["properties"].items()}
+    parts = {name: _strict(part) for name, part in schema["properties"].items()}
     return _object(
-        {name: part if name in required else {"anyOf": [part, dict(NULL)]} for name, part in made.items()}
+        {name: part if name in required else {"anyOf": [part, dict(NULL)]} for name, part in parts.items()}
     )
 
 
@@ -96,7 +96,7 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
 def _type_of(choices: list[Any]) -> dict[str, Any]:
     kinds = {"string" if isinstance(choice, str) else None for choice in choices}
     if kinds != {"string"}:
-        raise _Beyond
+        raise _Unsupported
     return {"type": "string"}
 
 
@@ -120,9 +120,9 @@ def _restored_map(value: Any, part: Any) -> Any:
         return {key: _restored(item, part) for key, item in value.items()}
     if not isinstance(value, list) or not all(_is_pair(item) for item in value):
         return value
-    found = {item["key"]: _restored(item["value"], part) for item in value}
-    # Two pairs of one key would be a choice that nobody made: the list stays, and the contract refuses it.
-    return found if len(found) == len(value) else value
+    items = {item["key"]: _restored(item["value"], part) for item in value}
+    # With a duplicate key the list stays, so that the contract refuses it instead of one value winning.
+    return items if len(items) == len(value) else value
 
 
 def _is_pair(item: Any) -> bool:
