@@ -73,7 +73,7 @@ def test_permission_is_given_by_the_tools_of_the_role(tmp_path: Path, more: Any,
     ("mode", "trouble", "told"),
     [
         ("refusal", "refused", "refused"),
-        ("max_tokens", "failed", "longest"),
+        ("max_tokens", "failed", "maximum length"),
         ("max_turn_requests", "failed", "calls"),
         ("cancelled", "transient", "cancelled"),
         ("sleepy", "malformed", '"sleepy"'),
@@ -99,7 +99,9 @@ def test_noise_on_its_line_is_noted_and_passed_over(tmp_path: Path) -> None:
     result, seen = answered(tmp_path, "noise")
 
     assert result.trouble is None
-    assert seen[0] == Progress("note", "it said what is not of the protocol: DEBUG not of the protocol\n")
+    assert seen[0] == Progress(
+        "note", "it printed a line that is not part of the protocol: DEBUG not of the protocol\n"
+    )
 
 
 def test_usage_that_nobody_told_is_unknown_and_not_nothing(tmp_path: Path) -> None:
@@ -136,9 +138,9 @@ def test_one_that_hangs_is_ended_with_its_client(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "fact"),
     [
-        ({"config": {"command": ()}}, "is missing"),
+        ({"config": {"command": ()}}, "must be a list"),
         ({"model": "m"}, "has no {model}"),
-        ({"config": {"command": ("x", "{model}")}}, "no model is named"),
+        ({"config": {"command": ("x", "{model}")}}, "no model is set"),
         ({"config": {"home": {"a": 1}}}, "map of paths to texts"),
         ({"tools": ("knit",)}, '"knit"'),
     ],

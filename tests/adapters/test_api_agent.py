@@ -99,8 +99,8 @@ def test_the_moment_is_read_in_whatever_form_it_comes(headers: Mapping[str, str]
             "filter",
         ),
         (b'{"choices": [{"message": {"content": null}}]}', "malformed", "empty"),
-        (b'{"choices": []}', "transient", "chat completions"),
-        (b"<html>", "transient", "chat completions"),
+        (b'{"choices": []}', "transient", "chat completion"),
+        (b"<html>", "transient", "chat completion"),
     ],
 )
 def test_what_is_no_answer_is_trouble(body: bytes, trouble: str, words: str) -> None:

@@ -1,12 +1,13 @@
-"""Any agent that speaks the Agent Client Protocol, version 1, by its argv.
+"""Any program that speaks the Agent Client Protocol, version 1.
 
     agents:
       goose: {type: acp, command: [goose, acp], key: GOOSE_KEY}
       gem:   {type: acp, command: [gemini, --acp, --model, "{model}"], model: gemini-2.5-pro, key: GEMINI_API_KEY}
 
-The dialogue is held by a program of our own beside the agent (client.py), so that this adapter, like all others,
-only says what to start and reads lines. Permission is given by kinds of tools: those of a role's `tools` (read, edit, run,
-web), else read, edit and run, and for a reviewer read. An agent that asks nobody is kept by its walls only.
+A client program (client.py) runs next to the agent and speaks the protocol with it, so that this adapter, like all
+others, only describes a process and parses lines. The client allows tools by kind: those of the role's `tools` (read,
+edit, run, web), else read, edit and run, and for a reviewer read. An agent that does not ask for permission is
+restricted only by its sandbox.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramS
 from podium.process.launch import Finished
 
 CLIENT: Final = Path(__file__).with_name("client.py")
-TOLD: Final = 2000
-"""So much of the end of stderr goes into a message."""
+MAX_STDERR: Final = 2000
+"""Characters of the end of stderr in a message."""
 MODEL: Final = "{model}"
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "read": ("read", "search", "think"),
@@ -35,14 +36,14 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "run": ("execute",),
     "web": ("fetch",),
 }
-USUAL: Final = ("read", "edit", "run")
-JUDGES: Final = ("read",)
+WORKER_TOOLS: Final = ("read", "edit", "run")
+REVIEWER_TOOLS: Final = ("read",)
 EDITS: Final = frozenset(KINDS["edit"])
 AUTH_REQUIRED: Final = -32000
 STATUSES: Final[Mapping[int, AgentTrouble]] = {401: "auth", 403: "auth", 408: "transient", 429: "quota"}
 STOPS: Final[Mapping[str, tuple[AgentTrouble, str]]] = {
-    "max_tokens": ("failed", "it stopped at the longest answer it may give"),
-    "max_turn_requests": ("failed", "it stopped after as many calls as it may make"),
+    "max_tokens": ("failed", "it stopped at the maximum length of an answer"),
+    "max_turn_requests": ("failed", "it stopped at its maximum number of calls"),
     "refusal": ("refused", "the model refused"),
     "cancelled": ("transient", "it was cancelled"),
 }
@@ -50,7 +51,7 @@ STOPS: Final[Mapping[str, tuple[AgentTrouble, str]]] = {
 
 class Acp:
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, AcpConversation]:
-        part = {
+        task = {
             "argv": _argv(request),
             "authenticate": request.config.get("authenticate") or "",
             "allowed": [kind for word in _tools(request) for kind in KINDS[word]],
@@ -60,7 +61,7 @@ class Acp:
         keys = {name: request.env[name] for name in names if request.env.get(name)}
         program = ProgramSpec(
             argv=(sys.executable, "-I", "-S", str(CLIENT)),
-            stdin=json.dumps(part).encode("ascii"),
+            stdin=json.dumps(task).encode("ascii"),
             env=keys,
             files={name: text.encode("utf-8", "replace") for name, text in _files(request).items()},
             streams_progress=True,
@@ -73,25 +74,25 @@ class AcpConversation:
     def __init__(self, *, wants_value: bool) -> None:
         self._wants_value = wants_value
         self._lines = JsonLines()
-        self._said: list[str] = []
+        self._texts: list[str] = []
         self._last: Mapping[str, Any] = {}
         self._methods: list[str] = []
         self._calls = 1
         self._after_tool = False
 
     def feed(self, data: bytes) -> Iterable[Progress]:
-        return [seen for record in self._lines.feed(data) for seen in self._heard(record)]
+        return [progress for record in self._lines.feed(data) for progress in self._read(record)]
 
-    def _heard(self, record: Mapping[str, Any]) -> Iterator[Progress]:
+    def _read(self, record: Mapping[str, Any]) -> Iterator[Progress]:
         match record:
             case {"type": "update", "update": {"sessionUpdate": str(kind)}}:
                 yield from self._update(kind, record["update"])
             case {"type": "permission", "title": str(title), "allowed": bool(allowed)}:
                 yield Progress("note", f"{'allowed' if allowed else 'not allowed'}: {title}")
             case {"type": "agent", "methods": list(methods)}:
-                self._methods = [str(one.get("id")) for one in methods if isinstance(one, dict)]
+                self._methods = [str(method.get("id")) for method in methods if isinstance(method, dict)]
             case {"type": "noise", "text": str(text)}:
-                yield Progress("note", f"it said what is not of the protocol: {text}")
+                yield Progress("note", f"it printed a line that is not part of the protocol: {text}")
             case {"type": "end" | "error"}:
                 self._last = record
             case _:
@@ -101,7 +102,7 @@ class AcpConversation:
         match kind, update:
             case "agent_message_chunk", {"content": {"type": "text", "text": str(text)}}:
                 self._next_turn()
-                self._said.append(text)
+                self._texts.append(text)
                 yield Progress("text", text)
             case "agent_thought_chunk", {"content": {"type": "text", "text": str(text)}}:
                 yield Progress("note", text)
@@ -115,17 +116,17 @@ class AcpConversation:
                 pass
 
     def _next_turn(self) -> None:
-        """What was said before a tool is talk on the way; the answer is what follows the last one."""
+        """Drop the text before a tool, because the answer is the text after the last tool."""
         if self._after_tool:
             self._after_tool = False
             self._calls += 1
-            self._said.clear()
+            self._texts.clear()
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
             return AgentResult(trouble="unavailable", detail=finished.not_started)
-        text, reply = "".join(self._said), self._last.get("reply")
-        trouble, detail = self._judged(finished)
+        text, reply = "".join(self._texts), self._last.get("reply")
+        trouble, detail = self._trouble(finished)
         if trouble is None and not text.strip():
             trouble, detail = "malformed", "it ended well and said nothing"
         answer = Answer(trouble=trouble, detail=detail)
@@ -138,7 +139,7 @@ class AcpConversation:
             session=_text(self._last.get("session")) or None,
         )
 
-    def _judged(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
+    def _trouble(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
         if finished.timed_out:
             return "timeout", "its time ran out"
         if finished.signal is not None:
@@ -147,7 +148,7 @@ class AcpConversation:
             case {"type": "end", "reply": {"stopReason": str(reason)}} if finished.exit_code == 0:
                 if reason == "end_turn":
                     return None, ""
-                return STOPS.get(reason, ("malformed", f'it stopped for "{reason}", which nobody knows'))
+                return STOPS.get(reason, ("malformed", f'it stopped for the unknown reason "{reason}"'))
             case {"type": "error", "stage": "start", "message": str(message)}:
                 return "unavailable", message
             case {"type": "error", "stage": str(stage), "error": dict(error)}:
@@ -155,74 +156,75 @@ class AcpConversation:
             case {"type": "error", "stage": str(stage), "message": str(message)}:
                 code = self._last.get("exit")
                 how = f"{message} to {stage}" + ("" if code is None else f", with exit code {code}")
-                return ("transient" if stage == "session/prompt" else "error"), _with_told(how, finished)
+                return ("transient" if stage == "session/prompt" else "error"), _with_stderr(how, finished)
             case _ if finished.exit_code:
                 how = f"the client ended with exit code {finished.exit_code}"
-                return "error", _with_told(how, finished)
+                return "error", _with_stderr(how, finished)
             case _:
-                return "malformed", "the dialogue breaks off"
+                return "malformed", "the output of the client ended early"
 
     def _refused(self, stage: str, error: Mapping[str, Any]) -> tuple[AgentTrouble, str]:
-        """By its number: one of the protocol's, or the status that the agent got from its vendor."""
+        """Classify an error by its code: one of the protocol, or the HTTP status that the agent got from its vendor."""
         code = error.get("code")
-        said = f"{stage}: {_text(error.get('message'))}{_details(error)}"
+        message = f"{stage}: {_text(error.get('message'))}{_details(error)}"
         if code == AUTH_REQUIRED:
             ways = ", ".join(self._methods) or "none"
-            return "auth", f"{said}\nit wants somebody to log in (authenticate: {ways}) or a key (key: NAME)"
+            return "auth", f"{message}\nit needs a login (authenticate: {ways}) or a key (key: NAME)"
         if type(code) is not int:
-            return "error", said
-        return STATUSES.get(code, "transient" if 500 <= code < 600 else "error"), said
+            return "error", message
+        return STATUSES.get(code, "transient" if 500 <= code < 600 else "error"), message
 
 
 def _argv(request: AgentRequest) -> list[str]:
-    said = request.config.get("command")
-    words = [said] if isinstance(said, str) else list(said or ())
+    command = request.config.get("command")
+    words = [command] if isinstance(command, str) else list(command or ())
     if not words or not all(isinstance(word, str) and word for word in words):
-        raise wrong(request, "command", "is missing; it is the argv of an agent, a list of texts")
+        raise wrong(request, "command", "must be a list of a program and its arguments")
     if request.model and not any(MODEL in word for word in words):
-        raise wrong(request, "command", f"has no {MODEL}, and a model is named: {request.model}")
+        raise wrong(request, "command", f"has no {MODEL}, but the model {request.model} is set")
     if not request.model and any(MODEL in word for word in words):
-        raise wrong(request, "command", f"uses {MODEL}, and no model is named")
+        raise wrong(request, "command", f"uses {MODEL}, but no model is set")
     return [word.replace(MODEL, request.model or "") for word in words]
 
 
 def _tools(request: AgentRequest) -> tuple[str, ...]:
-    said = request.tools if request.tools is not None else (JUDGES if request.judge else USUAL)
-    unknown = [word for word in said if word not in KINDS]
+    default = REVIEWER_TOOLS if request.judge else WORKER_TOOLS
+    tools = default if request.tools is None else request.tools
+    unknown = [word for word in tools if word not in KINDS]
     if unknown:
         raise ConfigurationError(
-            f'step "{request.step}": tools has "{unknown[0]}", which acp does not know',
+            f'step "{request.step}": tools has "{unknown[0]}", which is not a tool of acp',
             hint=f"use {', '.join(KINDS)}",
         )
-    return said
+    return tools
 
 
 def _files(request: AgentRequest) -> Mapping[str, str]:
-    said = request.config.get("home") or {}
-    if not isinstance(said, Mapping) or not all(isinstance(text, str) for text in said.values()):
+    files = request.config.get("home") or {}
+    if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
         raise wrong(request, "home", "is not a map of paths to texts")
-    return said
+    return files
 
 
 def _changed(update: Mapping[str, Any]) -> Iterator[str]:
-    places = update.get("locations")
-    if update.get("kind") in EDITS and update["status"] == "completed" and isinstance(places, list):
-        yield from (str(at["path"]) for at in places if isinstance(at, dict) and "path" in at)
+    locations = update.get("locations")
+    if update.get("kind") in EDITS and update["status"] == "completed" and isinstance(locations, list):
+        yield from (str(item["path"]) for item in locations if isinstance(item, dict) and "path" in item)
 
 
 def _usage(reply: Mapping[str, Any], *, calls: int) -> Usage:
-    """The protocol has no place for it yet; agents put it into one of these."""
+    """The protocol does not define usage yet; agents report it in one of these two ways."""
     match reply:
-        case {"usage": dict(told)}:
+        case {"usage": dict(counts)}:
             return Usage(
-                input=count_of(told, "inputTokens"),
-                output=count_of(told, "outputTokens"),
-                cached=count_of(told, "cachedReadTokens"),
+                input=count_of(counts, "inputTokens"),
+                output=count_of(counts, "outputTokens"),
+                cached=count_of(counts, "cachedReadTokens"),
                 calls=calls,
             )
-        case {"_meta": {"quota": {"token_count": dict(told)}}}:
+        case {"_meta": {"quota": {"token_count": dict(counts)}}}:
             return Usage(
-                input=count_of(told, "input_tokens"), output=count_of(told, "output_tokens"), calls=calls
+                input=count_of(counts, "input_tokens"), output=count_of(counts, "output_tokens"), calls=calls
             )
         case _:
             return Usage(calls=calls)
@@ -242,6 +244,6 @@ def _details(error: Mapping[str, Any]) -> str:
             return ""
 
 
-def _with_told(how: str, finished: Finished) -> str:
-    told = finished.stderr.text()[-TOLD:].strip()
-    return f"{how}:\n{told}" if told else how
+def _with_stderr(message: str, finished: Finished) -> str:
+    stderr = finished.stderr.text()[-MAX_STDERR:].strip()
+    return f"{message}:\n{stderr}" if stderr else message

@@ -1,8 +1,8 @@
-"""Speaks the Agent Client Protocol (version 1) with one agent for one prompt: a program of its own, within the walls.
+"""A program in the sandbox that speaks the Agent Client Protocol (version 1) with one agent, for one prompt.
 
-Started as `python -I -S client.py`; what to start and what to ask comes as JSON on stdin, and what happens is told
-as lines of JSON on stdout. The agent's own stderr is ours. It lends the agent no files and no terminal, and answers its
-questions for permission by the kinds of tools that it may use. Imports nothing of Podium.
+It is started as `python -I -S client.py`, reads the agent's argv and the prompt as JSON from stdin, and prints events
+as lines of JSON. The agent inherits its stderr. It offers the agent no files and no terminal, and grants permission by the
+kind of tool. It imports nothing from Podium.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ class Refused(Exception):
     """The agent answers a request with an error."""
 
 
-class Line:
-    """The line to the agent: requests are answered in order, and what it asks meanwhile is answered at once."""
+class Connection:
+    """The connection to the agent: one request at a time; the agent's own requests are answered meanwhile."""
 
     def __init__(self, argv: list[str], allowed: list[str]) -> None:
         ours_in, theirs_out = os.pipe()
@@ -45,13 +45,13 @@ class Line:
         self._allowed = allowed
         self._number = 0
 
-    def ask(self, method: str, **params: object) -> dict:  # type: ignore[type-arg]  # whatever the agent says
+    def ask(self, method: str, **params: object) -> dict:  # type: ignore[type-arg]  # JSON-RPC
         self._number += 1
         self._send({"id": self._number, "method": method, "params": params})
         while True:
             message = self._read()
             if "method" in message:
-                self._hear(message)
+                self._handle(message)
             elif message.get("id") == self._number:
                 if isinstance(message.get("error"), dict):
                     raise Refused(message["error"])
@@ -59,7 +59,7 @@ class Line:
                 return result if isinstance(result, dict) else {}
 
     def close(self) -> int | None:
-        """Its exit code, if it leaves by itself now that nobody will ask it anything."""
+        """Close the pipe to the agent; returns its exit code, or None if it does not end by itself."""
         with contextlib.suppress(OSError):
             self._to.close()
         end = time.monotonic() + LEAVE_S
@@ -88,7 +88,7 @@ class Line:
             say("noise", text=line[:200].decode("utf-8", "replace"))
         raise Gone
 
-    def _hear(self, message: dict) -> None:  # type: ignore[type-arg]  # JSON-RPC
+    def _handle(self, message: dict) -> None:  # type: ignore[type-arg]  # JSON-RPC
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
         if message["method"] == "session/update":
@@ -96,7 +96,7 @@ class Line:
         elif message["method"] == "session/request_permission":
             self._send({"id": message.get("id"), "result": {"outcome": self._permitted(params)}})
         elif "id" in message:
-            error = {"code": NO_SUCH_METHOD, "message": f"{message['method']} is not there"}
+            error = {"code": NO_SUCH_METHOD, "message": f"{message['method']} is not supported"}
             self._send({"id": message["id"], "error": error})
 
     def _permitted(self, params: dict) -> dict:  # type: ignore[type-arg]  # of the protocol
@@ -106,43 +106,43 @@ class Line:
         allowed = kind in self._allowed
         say("permission", title=str(call.get("title") or kind), allowed=allowed)
         options = params.get("options")
-        for wanted in ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always"):
+        for choice in ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always"):
             for option in options if isinstance(options, list) else ():
-                if isinstance(option, dict) and option.get("kind") == wanted:
+                if isinstance(option, dict) and option.get("kind") == choice:
                     return {"outcome": "selected", "optionId": option.get("optionId")}
         return {"outcome": "cancelled"}
 
 
 def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    part = json.load(sys.stdin)
+    task = json.load(sys.stdin)
     try:
-        line = Line(part["argv"], part["allowed"])
+        agent = Connection(task["argv"], task["allowed"])
     except OSError as error:
-        say("error", stage="start", message=f"{part['argv'][0]}: {error.strerror}")
+        say("error", stage="start", message=f"{task['argv'][0]}: {error.strerror}")
         return 127
     stage = "initialize"
     try:
         capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
-        known = line.ask("initialize", protocolVersion=VERSION, clientCapabilities=capabilities)
-        say("agent", version=known.get("protocolVersion"), methods=known.get("authMethods"))
-        if part["authenticate"]:
+        reply = agent.ask("initialize", protocolVersion=VERSION, clientCapabilities=capabilities)
+        say("agent", version=reply.get("protocolVersion"), methods=reply.get("authMethods"))
+        if task["authenticate"]:
             stage = "authenticate"
-            line.ask("authenticate", methodId=part["authenticate"])
+            agent.ask("authenticate", methodId=task["authenticate"])
         stage = "session/new"
-        session = line.ask("session/new", cwd=str(pathlib.Path.cwd()), mcpServers=[]).get("sessionId")
+        session = agent.ask("session/new", cwd=str(pathlib.Path.cwd()), mcpServers=[]).get("sessionId")
         stage = "session/prompt"
-        prompt = [{"type": "text", "text": text} for text in part["prompt"]]
-        end = line.ask("session/prompt", sessionId=session, prompt=prompt)
+        prompt = [{"type": "text", "text": text} for text in task["prompt"]]
+        end = agent.ask("session/prompt", sessionId=session, prompt=prompt)
     except Refused as error:
         say("error", stage=stage, error=error.args[0])
-        line.close()
+        agent.close()
         return 1
     except Gone:
-        say("error", stage=stage, message="it ended before it had answered", exit=line.close())
+        say("error", stage=stage, message="it ended before it answered", exit=agent.close())
         return 1
     say("end", session=session, reply=end)
-    line.close()
+    agent.close()
     return 0
 
 

@@ -1,10 +1,10 @@
-"""Any service that speaks OpenAI's chat completions, as an agent (R058): text in, text out.
+"""Any service with OpenAI's chat completions API as an agent (R058): text in, text out.
 
     agents:
       small: {type: api, base_url: "https://models.example/v1", key: MODELS_KEY, model: small-1, max_tokens: 4k}
 
-`key` names the variable that holds the key (OPENAI_API_KEY if none is named); a server at a base_url of its own may do
-without. `timeout` bounds one call, `stall` a silence. Costs are unknown unless `price` says them.
+`key` names the variable with the key (default: OPENAI_API_KEY); with a `base_url` no key is needed unless one is named.
+`timeout` limits one call, `stall` the time without data. Costs are unknown unless `price` is set.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ class Api:
         url = address(request, BASE_URL)
         names = key_names(CREDENTIALS, request.config)
         key = next((request.env[name] for name in names if name in request.env), None)
-        lacking = missing(CREDENTIALS, request.config, request.env)
-        if lacking:
-            return _failed("auth", lacking)
+        missing_key = missing(CREDENTIALS, request.config, request.env)
+        if missing_key:
+            return _failed("auth", missing_key)
         body, headers = _body(request), {"Authorization": f"Bearer {key}"} if key else {}
         limit, silence = seconds(request, "timeout"), seconds(request, "stall")
         with anyio.move_on_after(math.inf if limit is None else limit):
             try:
                 answer = await post(f"{url}/chat/completions", body, headers=headers, silence_s=silence)
             except Unreachable as error:
-                # Nothing was sent, so nothing is owed.
-                detail = f"nobody answers at {url} ({error}); look at agents.{request.agent}.base_url"
+                # Nothing was sent, so it cost nothing.
+                detail = f"no server answers at {url} ({error}); check agents.{request.agent}.base_url"
                 return AgentResult(trouble="transient", detail=detail, usage=Usage(calls=0), cost=MicroUsd(0))
             except Silent as error:
                 return _failed("timeout", str(error))
             except BrokenOff as error:
-                return _failed("transient", f"the line broke off: {error}")
+                return _failed("transient", f"the connection broke off: {error}")
             return understood(answer, self._clock(), wants_value=request.schema is not None)
         return _failed("timeout", f"no answer within {limit:g} s (agents.{request.agent}.timeout)")
 
@@ -79,12 +79,12 @@ def understood(answer: Answer, at: Millis, *, wants_value: bool) -> AgentResult:
         return _refused(answer, body if isinstance(body, dict) else {}, at)
     match body:
         case {"choices": [{"message": dict(message), **choice}, *_]}:
-            return _said(message, choice.get("finish_reason"), _usage(body), wants_value=wants_value)
+            return _read_message(message, choice.get("finish_reason"), _usage(body), wants_value=wants_value)
         case _:
-            return _failed("transient", "the answer is not one of chat completions")
+            return _failed("transient", "the answer is not a chat completion")
 
 
-def _said(message: Mapping[str, Any], reason: Any, usage: Usage, *, wants_value: bool) -> AgentResult:
+def _read_message(message: Mapping[str, Any], reason: Any, usage: Usage, *, wants_value: bool) -> AgentResult:
     refusal, content = message.get("refusal"), message.get("content")
     text = content if isinstance(content, str) else ""
     trouble: AgentTrouble | None = None
@@ -92,7 +92,7 @@ def _said(message: Mapping[str, Any], reason: Any, usage: Usage, *, wants_value:
     if refusal or reason == "content_filter":
         trouble, detail = "refused", str(refusal or "the answer was withheld by a filter")
     elif reason == "length":
-        trouble, detail = "malformed", "the answer breaks off at its longest; raise max_tokens"
+        trouble, detail = "malformed", "the answer reached its maximum length; raise max_tokens"
     elif not text.strip():
         trouble, detail = "malformed", "the answer is empty"
     if trouble is not None:
@@ -123,45 +123,45 @@ def _body(request: AgentRequest) -> dict[str, Any]:
 
 
 def _usage(body: Mapping[str, Any]) -> Usage:
-    """`prompt_tokens` has the cached ones in it, `completion_tokens` the thinking."""
-    said = body.get("usage")
-    found: Mapping[str, Any] = said if isinstance(said, dict) else {}
-    details = found.get("prompt_tokens_details")
+    """The reported usage; `prompt_tokens` includes cached tokens, `completion_tokens` includes reasoning."""
+    usage = body.get("usage")
+    counts: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    details = counts.get("prompt_tokens_details")
     cached = count_of(details if isinstance(details, dict) else {}, "cached_tokens")
-    prompt = count_of(found, "prompt_tokens")
-    return Usage(input=max(0, prompt - cached), output=count_of(found, "completion_tokens"), cached=cached)
+    prompt = count_of(counts, "prompt_tokens")
+    return Usage(input=max(0, prompt - cached), output=count_of(counts, "completion_tokens"), cached=cached)
 
 
 def _refused(answer: Answer, body: Mapping[str, Any], at: Millis) -> AgentResult:
     fault = body.get("error")
-    told: Mapping[str, Any] = fault if isinstance(fault, dict) else {"message": fault}
-    said = str(told.get("message") or answer.body[:200].decode("utf-8", "replace") or "no reason given")
-    code = str(told.get("code") or told.get("type") or "")
+    error: Mapping[str, Any] = fault if isinstance(fault, dict) else {"message": fault}
+    message = str(error.get("message") or answer.body[:200].decode("utf-8", "replace") or "no reason given")
+    code = str(error.get("code") or error.get("type") or "")
     match answer.status:
         case 401 | 403:
-            return _failed("auth", f"the service refuses the key: {said}")
+            return _failed("auth", f"the service refuses the key: {message}")
         case 404:
-            return _failed("unavailable", f"no such model, or no such address: {said}")
+            return _failed("unavailable", f"no such model, or no such address: {message}")
         case 402 | 429:
             until = None if code in USED_UP else reset_at(answer.headers, at)
-            # Its only request was refused, so nothing is owed.
-            return AgentResult(trouble="quota", detail=said, retry_at=until, cost=MicroUsd(0))
+            # The only request was refused, so it cost nothing.
+            return AgentResult(trouble="quota", detail=message, retry_at=until, cost=MicroUsd(0))
         case 408 | 409 | 425:
-            return _failed("transient", f"status {answer.status}: {said}")
+            return _failed("transient", f"status {answer.status}: {message}")
         case status:
-            return _failed("transient" if status >= 500 else "error", f"status {status}: {said}")
+            return _failed("transient" if status >= 500 else "error", f"status {status}: {message}")
 
 
 def reset_at(headers: Mapping[str, str], at: Millis) -> Millis | None:
-    """When to come again; of several limits the one that opens last."""
+    """When to retry; if several limits have a reset time, the latest."""
     if "retry-after-ms" in headers and headers["retry-after-ms"].isdecimal():
         return Millis(at + int(headers["retry-after-ms"]))
-    found = [when for name in RESETS if (when := _moment(headers.get(name, ""), at)) is not None]
-    return max(found, default=None) if "retry-after" not in headers else next(iter(found), None)
+    times = [when for name in RESETS if (when := _moment(headers.get(name, ""), at)) is not None]
+    return max(times, default=None) if "retry-after" not in headers else next(iter(times), None)
 
 
 def _moment(text: str, at: Millis) -> Millis | None:
-    """Seconds, a span such as 6m0s, or a date."""
+    """The time in a header: seconds, a span such as 6m0s, or a date."""
     text = text.strip()
     try:
         return Millis(at + round(float(text) * 1000))
@@ -169,8 +169,8 @@ def _moment(text: str, at: Millis) -> Millis | None:
         pass
     span = _SPAN.fullmatch(text)
     if span is not None and any(span.groups()):
-        hours, minutes, whole, thousandths = (float(part or 0) for part in span.groups())
-        return Millis(at + round((hours * 3600 + minutes * 60 + whole) * 1000 + thousandths))
+        hours, minutes, secs, millis = (float(part or 0) for part in span.groups())
+        return Millis(at + round((hours * 3600 + minutes * 60 + secs) * 1000 + millis))
     try:
         return Millis(round(parsedate_to_datetime(text).timestamp() * 1000))
     except (ValueError, TypeError):
