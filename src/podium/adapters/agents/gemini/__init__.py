@@ -19,7 +19,7 @@ AGENT: Final = AgentType(
     credentials=CREDENTIALS,
     program="gemini",
     tested="0.61.0",
-    # Without a name the program asks a small model first, at each prompt, which one to use.
+    # Always passed, because otherwise the program asks a small model at each prompt which model to use.
     model="gemini-2.5-pro",
     preferred=3,
 )

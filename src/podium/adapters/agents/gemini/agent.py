@@ -1,16 +1,15 @@
-"""The `gemini` program (tried: 0.61.0), headless: the prompt on stdin, lines of JSON on stdout, a home of its own.
+"""The `gemini` program (tested: 0.61.0), headless: the prompt on stdin, lines of JSON on stdout, a home per attempt.
 
     agents:
       gemini: {type: gemini, model: gemini-2.5-pro, max_turns: 40}
       proxy:  {type: gemini, base_url: "https://models.example", key: MODELS_KEY}
 
-The workspace is never trusted. A trusted one would lend the program its `.gemini/settings.json` (hooks, MCP servers)
-and its `.gemini/.env` (proxies, headers, commands to start), and an earlier agent may have written both. What trust
-would allow, a policy file in the home of the attempt allows by the name of the tool; the program refuses git in its
-shell there, and git is the host's business anyway.
+The workspace is never trusted. In a trusted one the program would read `.gemini/settings.json` (hooks, MCP servers) and
+`.gemini/.env` (proxies, headers, commands to start), and an earlier agent may have written both. Instead, a policy file
+in the home of the attempt allows tools by name. The program then refuses git in its shell, which agents do not need.
 
-The prompt is the text after a command of our own, since the program takes each "@name" of a plain prompt for a file,
-reads it in and puts spaces around it: no diff would arrive as it is.
+The prompt follows a custom command, because the program replaces each "@name" in a plain prompt by the content of that
+file and adds spaces, which would change a diff.
 """
 
 from __future__ import annotations
@@ -30,27 +29,27 @@ from podium.ports.sandbox import Service
 
 BASE_URL: Final = "https://generativelanguage.googleapis.com"
 (KEY,) = CREDENTIALS.keys
-"""Also the variable from which the program reads its key, whatever the user's is called."""
+"""The variable from which the program reads its key, even if the user's variable has another name."""
 PATHS: Final = (
     "POST /v1beta/models/*:generateContent",
     "POST /v1beta/models/*:streamGenerateContent?alt",
     "POST /v1beta/models/*:countTokens",
 )
-"""The calls of a model that it makes; not those for files or caches."""
+"""The API calls it needs for its model; not those for files or caches."""
 MAX_TURNS: Final = 100
-PLACE: Final = "podium"
-"""What the program calls the folder it works in."""
+PROJECT_NAME: Final = "podium"
+"""The program's name for the folder it works in."""
 TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "read": ("list_directory", "read_file", "glob", "grep_search"),
     "edit": ("replace", "write_file"),
     "run": ("run_shell_command",),
     "web": ("web_fetch", "google_web_search"),
 }
-OWN: Final = frozenset(tool for tools in TOOLS.values() for tool in tools)
-USUAL: Final = ("read", "edit", "run")
-JUDGES: Final = ("read",)
-# Whatever the program reads from its environment and a planted file might set; one that is set is not set again.
-CLOSED: Final = (
+TOOL_NAMES: Final = frozenset(tool for tools in TOOLS.values() for tool in tools)
+WORKER_TOOLS: Final = ("read", "edit", "run")
+REVIEWER_TOOLS: Final = ("read",)
+# Variables that a planted `.env` file could set; the program does not override variables that exist.
+CLEARED: Final = (
     "GEMINI_CLI_CUSTOM_HEADERS",
     "GOOGLE_API_KEY",
     "GOOGLE_APPLICATION_CREDENTIALS",
@@ -72,9 +71,9 @@ class Gemini:
             ".gemini/allowed.toml": _policy(tools),
             f".gemini/commands/{command}.toml": 'prompt = "What follows the next line is the request."\n',
             **({f".gemini/{system}": request.system} if request.system else {}),
-            # Under a name of ours: it looks for conversations of the folder it works in, and each attempt has another.
-            ".gemini/projects.json": json.dumps({"projects": {str(request.cwd.resolve()): PLACE}}),
-            f".gemini/tmp/{PLACE}/.project_root": str(request.cwd.resolve()),
+            # A fixed project name: the program finds conversations by it, and each attempt has another folder.
+            ".gemini/projects.json": json.dumps({"projects": {str(request.cwd.resolve()): PROJECT_NAME}}),
+            f".gemini/tmp/{PROJECT_NAME}/.project_root": str(request.cwd.resolve()),
         }
         argv = (
             _program(request),
@@ -94,11 +93,12 @@ class Gemini:
                 **{name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
                 **({} if request.session is None else request.session.files),
             },
-            session_files=(f".gemini/tmp/{PLACE}/chats/session-*.jsonl",),
+            session_files=(f".gemini/tmp/{PROJECT_NAME}/chats/session-*.jsonl",),
             streams_progress=True,
         )
-        lacking = missing(CREDENTIALS, request.config, request.env)
-        return program, GeminiConversation(model, wants_value=request.schema is not None, lacking=lacking)
+        missing_key = missing(CREDENTIALS, request.config, request.env)
+        wants_value = request.schema is not None
+        return program, GeminiConversation(model, wants_value=wants_value, missing_key=missing_key)
 
 
 def _key(config: Mapping[str, Any]) -> str:
@@ -109,20 +109,20 @@ def _key(config: Mapping[str, Any]) -> str:
 def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dict[str, Any]:
     return {
         "security": {
-            # With a base URL of its own the program would choose a way to log in that it then refuses.
+            # With a custom base URL the program would choose a login method that it then rejects.
             "auth": {"selectedType": "gemini-api-key"},
-            # Else it ends where it is not trusted; that it is not is said by the environment.
+            # Otherwise it exits in an untrusted folder; the environment says that the folder is untrusted.
             "folderTrust": {"enabled": False},
-            # What its shell starts does not get the key.
+            # Commands in its shell must not get the key.
             "environmentVariableRedaction": {"enabled": True, "blocked": [KEY]},
         },
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
-        # Trying again is the run's business, which knows the limits, and not hidden in a process.
+        # The run retries by itself, because it knows the limits.
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 1},
         "model": {"maxSessionTurns": _number(request, "max_turns", MAX_TURNS), "skipNextSpeakerCheck": True},
         "tools": {"core": list(tools)},
-        # A name that no file of the tree can have: the role's text and no GEMINI.md.
+        # Contains the nonce, so no file of the tree has this name: it reads the role's text and no GEMINI.md.
         "context": {"fileName": system},
         "advanced": {"ignoreLocalEnv": True},
         "hooksConfig": {"enabled": False},
@@ -134,7 +134,7 @@ def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dic
 
 def _policy(tools: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in tools)
-    # Several rules: `allowRedirection` is known for the shell only, and there a ">" would else ask a person.
+    # A second rule, because `allowRedirection` is valid for the shell only; without it a ">" would ask a person.
     rule = f'[[rule]]\ntoolName = [{names}]\ndecision = "allow"\npriority = 900\n'
     if "run_shell_command" not in tools:
         return rule
@@ -144,11 +144,11 @@ def _policy(tools: tuple[str, ...]) -> str:
 def _environment(request: AgentRequest) -> dict[str, str]:
     home = request.home
     return {
-        **dict.fromkeys(CLOSED, ""),
+        **dict.fromkeys(CLEARED, ""),
         KEY: DUMMY_KEY if is_brokered(request) else request.env.get(_key(request.config), ""),
         "GEMINI_CLI_HOME": str(home),
         "GEMINI_CLI_TRUST_WORKSPACE": "false",
-        # Two processes else, of which a signal reaches one.
+        # Otherwise it starts a second process, which signals do not reach.
         "GEMINI_CLI_NO_RELAUNCH": "true",
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(home / ".gemini/none.json"),
         "GEMINI_CLI_SYSTEM_DEFAULTS_PATH": str(home / ".gemini/none.json"),
@@ -163,34 +163,35 @@ def _service(request: AgentRequest) -> Service | None:
 
 
 def _program(request: AgentRequest) -> str:
-    said = request.config.get("command") or AGENT.program
-    if not isinstance(said, str):
-        raise wrong(request, "command", f"must be one program name or path, not {said!r}")
-    return said
+    command = request.config.get("command") or AGENT.program
+    if not isinstance(command, str):
+        raise wrong(request, "command", f"must be one program name or path, not {command!r}")
+    return command
 
 
 def _tools(request: AgentRequest) -> tuple[str, ...]:
-    said = request.tools if request.tools is not None else (JUDGES if request.judge else USUAL)
-    unknown = [word for word in said if word not in TOOLS and word not in OWN]
+    default = REVIEWER_TOOLS if request.judge else WORKER_TOOLS
+    words = default if request.tools is None else request.tools
+    unknown = [word for word in words if word not in TOOLS and word not in TOOL_NAMES]
     if unknown:
         raise ConfigurationError(
-            f'step "{request.step}": tools has "{unknown[0]}", which gemini does not know',
-            hint=f"use {', '.join(TOOLS)}, or a name of its own such as read_file",
+            f'step "{request.step}": tools has "{unknown[0]}", which is not a tool of gemini',
+            hint=f"use {', '.join(TOOLS)}, or a name such as read_file",
         )
-    found = [tool for word in said for tool in TOOLS.get(word, (word,))]
+    tools = [tool for word in words for tool in TOOLS.get(word, (word,))]
     if request.judge:
-        # Whatever its role may use elsewhere: a reviewer does not write, run or ask around.
-        found = [tool for tool in found if tool in TOOLS["read"]]
-    # An empty list would mean all of them.
-    return tuple(dict.fromkeys(found)) or ("none",)
+        # A reviewer only reads, even if its role allows other tools for other steps.
+        tools = [tool for tool in tools if tool in TOOLS["read"]]
+    # An empty list would mean all tools.
+    return tuple(dict.fromkeys(tools)) or ("none",)
 
 
 def _base_url(request: AgentRequest) -> str:
     return address(request, BASE_URL)
 
 
-def _number(request: AgentRequest, key: str, usual: int) -> int:
-    said = request.config.get(key, usual)
-    if type(said) is not int or said < 1:
+def _number(request: AgentRequest, key: str, default: int) -> int:
+    number = request.config.get(key, default)
+    if type(number) is not int or number < 1:
         raise wrong(request, key, "is not a whole number above zero")
-    return said
+    return number

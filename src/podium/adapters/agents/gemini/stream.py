@@ -1,8 +1,8 @@
-"""What the `gemini` program says in `stream-json`, understood.
+"""Parses the `stream-json` output of the `gemini` program.
 
-Facts of 0.61.0: the exit code of an API error is its status modulo 256; an answer blocked for safety, and a signal,
-end with 0; the counts are those of all calls of this process, by model, hidden ones too; `input` leaves out what was
-cached, and thinking counts in the total only.
+In version 0.61.0 the exit code of an API error is its status modulo 256. It is 0 after an answer that was blocked for
+safety, and after a signal. The token counts include all calls of the process, also hidden ones, by model; `input`
+excludes cached tokens, and only the total includes reasoning.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ EXITS: Final[Mapping[int, AgentTrouble]] = {
     54: "error",
     55: "error",
 }
-"""No way to log in; input; settings; turns; a tool; an untrusted folder."""
+"""In this order: no login, invalid input, invalid settings, turn limit, a failed tool, an untrusted folder."""
 EDITS: Final = frozenset({"replace", "write_file"})
-TOLD: Final = 2000
+MAX_MESSAGE: Final = 2000
 _CLASS: Final = re.compile(r"\.json (\w+(?:Error|Exception)):")
 _NETWORK: Final = re.compile(
     r"fetch failed|ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|SocketError|terminated|socket hang up"
@@ -41,12 +41,12 @@ _AFTER: Final = re.compile(r"retry after (\d+(?:\.\d+)?)s|retry in (\d+(?:\.\d+)
 
 
 class GeminiConversation:
-    def __init__(self, model: str, *, wants_value: bool, lacking: str = "") -> None:
-        self._lacking = lacking
+    def __init__(self, model: str, *, wants_value: bool, missing_key: str = "") -> None:
+        self._missing_key = missing_key
         self._model = model
         self._wants_value = wants_value
         self._lines = JsonLines()
-        self._said: list[str] = []
+        self._texts: list[str] = []
         self._length = 0
         self._calls = 1
         self._after_tool = False
@@ -55,21 +55,21 @@ class GeminiConversation:
         self._result: Mapping[str, Any] | None = None
 
     def feed(self, data: bytes) -> Iterable[Progress]:
-        return [seen for record in self._lines.feed(data) for seen in self._heard(record)]
+        return [progress for record in self._lines.feed(data) for progress in self._read(record)]
 
-    def _heard(self, record: Mapping[str, Any]) -> Iterable[Progress]:
+    def _read(self, record: Mapping[str, Any]) -> Iterable[Progress]:
         match record:
             case {"type": "init", "session_id": str(session)}:
                 self._session = session
             case {"type": "message", "role": "assistant", "content": str(text)}:
                 self._next_turn()
                 if self._length <= MAX_TEXT:
-                    self._said.append(text)
+                    self._texts.append(text)
                     self._length += len(text)
                 yield Progress("text", text)
             case {"type": "tool_use", "tool_name": str(name)}:
                 self._next_turn()
-                self._forget()
+                self._drop_text()
                 yield _use(name, record.get("parameters"))
             case {"type": "tool_result"}:
                 self._after_tool = True
@@ -81,7 +81,7 @@ class GeminiConversation:
                 yield Progress("note", message)
             case {"type": "result"}:
                 self._result = record
-                yield from _spent(record)
+                yield from _usage_by_model(record)
             case _:
                 pass
 
@@ -89,18 +89,18 @@ class GeminiConversation:
         if self._after_tool:
             self._after_tool = False
             self._calls += 1
-            self._forget()
+            self._drop_text()
 
-    def _forget(self) -> None:
-        """What was said before a tool is talk on the way; the answer is what follows the last one, if anything does."""
-        self._said.clear()
+    def _drop_text(self) -> None:
+        """Drop the text before a tool, because the answer is the text after the last tool."""
+        self._texts.clear()
         self._length = 0
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
             return AgentResult(trouble="unavailable", detail=finished.not_started)
-        result, text = self._result or {}, "".join(self._said)
-        trouble, detail = self._judge(finished, result)
+        result, text = self._result or {}, "".join(self._texts)
+        trouble, detail = self._trouble(finished, result)
         if trouble is None and not text.strip():
             why = f": {self._fault}" if self._fault else ""
             trouble, detail = "malformed", f"it ended well and said nothing{why}"
@@ -116,9 +116,9 @@ class GeminiConversation:
             context=(used.input + used.cached) if self._calls == 1 and used.input else None,
         )
 
-    def _judge(self, finished: Finished, result: Mapping[str, Any]) -> tuple[AgentTrouble | None, str]:
-        """Well only if the exit, the last record and its status agree."""
-        told = finished.stderr.text()
+    def _trouble(self, finished: Finished, result: Mapping[str, Any]) -> tuple[AgentTrouble | None, str]:
+        """It succeeded only if the exit code, the last record and its status agree."""
+        stderr = finished.stderr.text()
         if finished.timed_out:
             return "timeout", "its time ran out"
         if finished.signal is not None:
@@ -126,42 +126,42 @@ class GeminiConversation:
         if finished.exit_code == 0 and result.get("status") == "success":
             return None, ""
         if finished.exit_code == 0 and result.get("status") == "error":
-            # Only what the model itself has done ends like this: it refused, or there is nothing in its answer.
+            # Only the model itself causes this: it refused, or its answer is empty.
             withheld = _WITHHELD.search(self._fault) is not None
             return "refused" if withheld else "transient", self._fault or "there is no answer"
         if finished.exit_code == 0:
             return "malformed", "it ended with exit code 0 in the middle of its answer"
         fault = result.get("error")
         message = _text(fault.get("message")) if isinstance(fault, dict) else ""
-        trouble = _trouble(finished.exit_code, message, told)
-        return trouble, self._detail(trouble, finished.exit_code, message or told.strip()[-TOLD:])
+        trouble = _trouble_of(finished.exit_code, message, stderr)
+        return trouble, self._detail(trouble, finished.exit_code, message or stderr.strip()[-MAX_MESSAGE:])
 
     def _detail(self, trouble: AgentTrouble, exit_code: int, message: str) -> str:
-        said = _plain(message) or f"it ended with exit code {exit_code}"
+        reason = _plain(message) or f"it ended with exit code {exit_code}"
         match trouble:
             case "auth":
-                return f"gemini could not log in: {self._lacking or said}"
+                return f"gemini could not log in: {self._missing_key or reason}"
             case "unavailable":
-                return f'model "{self._model}" is not to be had: {said}'
+                return f'model "{self._model}" is not to be had: {reason}'
             case _:
-                return said
+                return reason
 
 
-def _trouble(exit_code: int, message: str, told: str) -> AgentTrouble:
-    """By the exit code, then by the code in the message, then by the class of the error that it prints."""
+def _trouble_of(exit_code: int, message: str, stderr: str) -> AgentTrouble:
+    """Classify by the exit code, then by the code in the message, then by the class of the printed error."""
     codes = [status for status in STATUSES if status % 256 == exit_code]
-    if not codes and (found := _CODE.search(message)):
-        codes = [int(found[1])]
+    if not codes and (code := _CODE.search(message)):
+        codes = [int(code[1])]
     if codes:
         return _of_status(codes[0])
     if exit_code in EXITS:
         return EXITS[exit_code]
-    kind = _CLASS.search(told)
+    kind = _CLASS.search(stderr)
     if kind is not None and kind[1] == "ModelNotFoundError":
         return "unavailable"
-    if message and _NETWORK.search(f"{message}\n{told}"):
+    if message and _NETWORK.search(f"{message}\n{stderr}"):
         return "transient"
-    # Noise instead of an answer; with another exit code nobody knows.
+    # An answer that is not valid JSON may be repeated; any other cause is unknown.
     return "transient" if message and "JSON" in message else "error"
 
 
@@ -180,16 +180,16 @@ def _of_status(status: int) -> AgentTrouble:
 
 
 def _retry_at(result: Mapping[str, Any]) -> Millis | None:
-    """When the quota opens again: so long after the record that says it."""
+    """When the quota opens again: the delay in the message, counted from the time of the record."""
     fault, when = result.get("error"), result.get("timestamp")
-    found = _AFTER.search(_text(fault.get("message")) if isinstance(fault, dict) else "")
-    if found is None or not isinstance(when, str):
+    delay = _AFTER.search(_text(fault.get("message")) if isinstance(fault, dict) else "")
+    if delay is None or not isinstance(when, str):
         return None
     try:
-        began = datetime.fromisoformat(when).timestamp()
+        start = datetime.fromisoformat(when).timestamp()
     except ValueError:
         return None
-    return Millis(round((began + float(found[1] or found[2])) * 1000))
+    return Millis(round((start + float(delay[1] or delay[2])) * 1000))
 
 
 def _usage(result: Mapping[str, Any], calls: int) -> Usage:
@@ -200,7 +200,7 @@ def _usage(result: Mapping[str, Any], calls: int) -> Usage:
     return Usage(input=fresh, output=max(answered, total - prompt), cached=cached, calls=calls)
 
 
-def _spent(result: Mapping[str, Any]) -> Iterable[Progress]:
+def _usage_by_model(result: Mapping[str, Any]) -> Iterable[Progress]:
     stats = result.get("stats")
     models = stats.get("models") if isinstance(stats, dict) else None
     for name, counts in (models if isinstance(models, dict) else {}).items():
@@ -210,22 +210,22 @@ def _spent(result: Mapping[str, Any]) -> Iterable[Progress]:
 
 
 def _use(name: str, parameters: Any) -> Progress:
-    given = parameters if isinstance(parameters, dict) else {}
-    path = given.get("file_path")
+    arguments = parameters if isinstance(parameters, dict) else {}
+    path = arguments.get("file_path")
     if name in EDITS and isinstance(path, str):
         return Progress("file", path)
-    what = given.get("command") or path or given.get("pattern") or ""
-    return Progress("tool", f"{name} {what}".strip()[:200])
+    main = arguments.get("command") or path or arguments.get("pattern") or ""
+    return Progress("tool", f"{name} {main}".strip()[:200])
 
 
 def _plain(message: str) -> str:
-    """What a person needs of it: without the brackets, and without the JSON around the words of the API."""
-    said = re.sub(r"^\[API Error: (.*?)\](?=\n|$)", r"\1", message.strip(), flags=re.DOTALL)
+    """The message without its brackets, and without the JSON around the message of the API."""
+    text = re.sub(r"^\[API Error: (.*?)\](?=\n|$)", r"\1", message.strip(), flags=re.DOTALL)
     try:
-        inner = json.loads(said)["error"]["message"]
+        inner = json.loads(text)["error"]["message"]
     except (ValueError, TypeError, LookupError, RecursionError):
-        return said[:TOLD]
-    return str(inner)[:TOLD]
+        return text[:MAX_MESSAGE]
+    return str(inner)[:MAX_MESSAGE]
 
 
 def _text(value: Any) -> str:
