@@ -1,13 +1,13 @@
-"""Any program as an agent (R059): an argv with placeholders, or the plain contract of a shim.
+"""Any program as an agent (R059): an argv with placeholders, or a shim that reads stdin and writes stdout.
 
     agents:
       local: {type: command, command: [my-shim, --model, "{model}"], model: small}
       tool:  {type: command, command: "tool --ask {prompt_file}", exit_codes: {"75": quota}}
 
-Shim: the prompt on stdin, the answer on stdout, nothing else there; what it tells people goes to stderr. With
+Shim: the prompt on stdin, the answer on stdout, nothing else there; messages for people go to stderr. With
 `{prompt_file}` in the argv the prompt is a file instead and stdin is closed. Further placeholders: `{model}`,
-`{system_file}` (without it the system text stands before the prompt) and `{schema_file}`. The prompt itself never
-stands in an argv, where every user of the machine could read it.
+`{system_file}` (without it the system text precedes the prompt) and `{schema_file}`. The prompt itself is never part
+of an argv, because every user of the machine could read it there.
 
 Exit codes: 0 ok · 1 transient (network, overload) · 2 error (the call is wrong) · 124 timeout · 126, 127 unavailable ·
 any other error. `exit_codes` gives others a meaning: ok, failed, refused, blocked, malformed, quota, transient, auth,
@@ -36,12 +36,12 @@ from podium.workflow.contracts.single_json import NotOneValue, one_json
 PROMPT_FILE: Final = "prompt.md"
 SYSTEM_FILE: Final = "system.md"
 SCHEMA_FILE: Final = "schema.json"
-MOST: Final = 4 * MAX_TEXT
-"""Bytes of an answer that are looked at; no text of more than MAX_TEXT characters can be used anyway."""
-FAR: Final = 1e15
-"""Dollars, and seconds since 1970, beyond which nothing can be reckoned with."""
-TOLD: Final = 2000
-"""So much of the end of stderr goes into a message."""
+MAX_BYTES: Final = 4 * MAX_TEXT
+"""Maximum size of an answer; a text longer than MAX_TEXT characters cannot be used anyway."""
+MAX_NUMBER: Final = 1e15
+"""Maximum of a cost in dollars and of a time in seconds since 1970."""
+MAX_STDERR: Final = 2000
+"""Characters of the end of stderr in a message."""
 
 TROUBLES: Final = frozenset(get_args(AgentTrouble))
 EXIT_CODES: Final[Mapping[int, str]] = {
@@ -74,7 +74,7 @@ class Command:
             "schema_file": (SCHEMA_FILE, json.dumps(plain_json(request.schema), indent=2)),
         }
         program = ProgramSpec(
-            argv=tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in template),
+            argv=tuple(_PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in template),
             stdin=None if "prompt_file" in used else _bytes(prompt),
             files={name: _bytes(text) for key, (name, text) in files.items() if key in used},
         )
@@ -82,38 +82,38 @@ class Command:
 
 
 class CommandConversation:
-    """Plain text has no records: what is seen on the way are its lines."""
+    """Reports each line as progress, because plain text has no records."""
 
     def __init__(self, request: AgentRequest, exit_codes: Mapping[int, str]) -> None:
         self._wants_value = request.schema is not None
         self._exit_codes = exit_codes
-        self._said = bytearray()
+        self._output = bytearray()
         self._shown = 0
 
     def feed(self, data: bytes) -> Iterable[Progress]:
-        self._said += data[: max(0, MOST - len(self._said))]
-        end = self._said.rfind(b"\n") + 1
-        fresh, self._shown = self._said[self._shown : end], max(end, self._shown)
+        self._output += data[: max(0, MAX_BYTES - len(self._output))]
+        end = self._output.rfind(b"\n") + 1
+        fresh, self._shown = self._output[self._shown : end], max(end, self._shown)
         return [Progress("text", line) for line in _text(fresh).splitlines() if line.strip()]
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
             return AgentResult(trouble="unavailable", detail=finished.not_started)
-        text = _text(self._said)
+        text = _text(self._output)
         meaning = _meaning(finished, self._exit_codes)
         try:
             envelope = _envelope(text)
         except NotOneValue as error:
             return AgentResult(trouble="malformed", detail=str(error))
         if envelope is not None:
-            return _enveloped(envelope, meaning, _told(finished))
+            return _enveloped(envelope, meaning, _stderr(finished))
         if meaning != "ok":
             return AgentResult(text=text, trouble=_trouble(meaning), detail=_detail(finished))
         if not text.strip():
             return AgentResult(trouble="malformed", detail="it ended well and said nothing")
-        return self._understood(text)
+        return self._read(text)
 
-    def _understood(self, text: str) -> AgentResult:
+    def _read(self, text: str) -> AgentResult:
         try:
             return AgentResult(text=text, value=one_json(text), has_value=True)
         except NotOneValue as error:
@@ -122,10 +122,10 @@ class CommandConversation:
 
 
 def _template(request: AgentRequest) -> tuple[str, ...]:
-    again = request.config.get("resume") if request.session is not None else None
-    said = again or request.config.get("command")
+    resume = request.config.get("resume") if request.session is not None else None
+    command = resume or request.config.get("command")
     try:
-        words: list[Any] = shlex.split(said) if isinstance(said, str) else list(said or ())
+        words: list[Any] = shlex.split(command) if isinstance(command, str) else list(command or ())
     except ValueError as error:
         raise _wrong(request, "command", f"cannot be split: {error}") from error
     words += list(request.config.get("args") or ())
@@ -149,16 +149,16 @@ def _check(request: AgentRequest, used: set[str]) -> None:
 
 
 def _exit_codes(request: AgentRequest) -> Mapping[int, str]:
-    said = request.config.get("exit_codes") or {}
-    if not isinstance(said, Mapping):
+    meanings = request.config.get("exit_codes") or {}
+    if not isinstance(meanings, Mapping):
         raise _wrong(request, "exit_codes", "is not a map of exit codes")
-    found = dict(EXIT_CODES)
-    for code, word in said.items():
+    exit_codes = dict(EXIT_CODES)
+    for code, word in meanings.items():
         if not str(code).isdecimal() or (word != "ok" and word not in TROUBLES):
             words = ", ".join(("ok", *get_args(AgentTrouble)))
-            raise _wrong(request, "exit_codes", f"gives {code} the meaning {word}; there are {words}")
-        found[int(code)] = str(word)
-    return found
+            raise _wrong(request, "exit_codes", f"gives {code} the meaning {word}; it must be one of {words}")
+        exit_codes[int(code)] = str(word)
+    return exit_codes
 
 
 def _wrong(request: AgentRequest, key: str, fact: str) -> ConfigurationError:
@@ -189,8 +189,8 @@ def _trouble(word: str) -> AgentTrouble:
     return word if word in TROUBLES else "error"  # type: ignore[return-value]  # TROUBLES are its words
 
 
-def _told(finished: Finished) -> str:
-    return finished.stderr.text()[-TOLD:].strip()
+def _stderr(finished: Finished) -> str:
+    return finished.stderr.text()[-MAX_STDERR:].strip()
 
 
 def _detail(finished: Finished) -> str:
@@ -200,32 +200,35 @@ def _detail(finished: Finished) -> str:
         how = f"it was ended by signal {finished.signal}"
     else:
         how = f"it ended with exit code {finished.exit_code}"
-    told = _told(finished)
-    return f"{how}:\n{told}" if told else how
+    stderr = _stderr(finished)
+    return f"{how}:\n{stderr}" if stderr else how
 
 
 def _envelope(text: str) -> Mapping[str, Any] | None:
-    """Raises NotOneValue for one that is marked and cannot be used: its trouble must not pass for an answer."""
+    """The JSON object with `"podium": 1`, if the text is one.
+
+    Raises NotOneValue if it is marked but invalid, because its trouble must not be taken for an answer.
+    """
     try:
-        found = one_json(text)
+        value = one_json(text)
     except NotOneValue:
         if _is_marked(text):
             raise
         return None
-    return found if isinstance(found, dict) and found.get("podium") == 1 else None
+    return value if isinstance(value, dict) and value.get("podium") == 1 else None
 
 
 def _is_marked(text: str) -> bool:
-    """By Python's own reading, which also takes what is no JSON, such as NaN, and fields that stand there twice."""
+    """Uses Python's parser, which also accepts NaN and duplicate fields."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and found.get("podium") == 1
+    return isinstance(value, dict) and value.get("podium") == 1
 
 
-def _enveloped(envelope: Mapping[str, Any], meaning: str, told: str) -> AgentResult:
-    said = envelope.get("trouble") or (None if meaning == "ok" else meaning)
+def _enveloped(envelope: Mapping[str, Any], meaning: str, stderr: str) -> AgentResult:
+    trouble = envelope.get("trouble") or (None if meaning == "ok" else meaning)
     fault = _fault_of(envelope)
     if fault is not None:
         return AgentResult(trouble="malformed", detail=fault)
@@ -237,15 +240,15 @@ def _enveloped(envelope: Mapping[str, Any], meaning: str, told: str) -> AgentRes
         has_value="value" in envelope,
         usage=Usage(**{key: usage.get(key, 0) for key in ("input", "output", "cached")}),
         cost=None if cost is None else MicroUsd(round(cost * 1_000_000)),
-        trouble=None if said is None else _trouble(said),
-        detail=envelope.get("detail") or ("" if said is None else told),
+        trouble=None if trouble is None else _trouble(trouble),
+        detail=envelope.get("detail") or ("" if trouble is None else stderr),
         retry_at=None if at is None else Millis(int(at * 1000)),
         session=envelope.get("session"),
     )
 
 
 def _fault_of(envelope: Mapping[str, Any]) -> str | None:
-    """What is wrong with an envelope: it is foreign data, whoever wrote it."""
+    """What is wrong with the fields of an envelope; None if nothing."""
     usage = envelope.get("usage") or {}
     counts = (
         [usage.get(key, 0) for key in ("input", "output", "cached")] if isinstance(usage, dict) else [None]
@@ -255,7 +258,7 @@ def _fault_of(envelope: Mapping[str, Any]) -> str | None:
     for key in ("cost_usd", "retry_at"):
         number = envelope.get(key)
         if number is not None and (
-            isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= FAR
+            isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= MAX_NUMBER
         ):
             return f'the answer\'s "{key}" is not a number that can be'
     for key in ("text", "detail", "session"):

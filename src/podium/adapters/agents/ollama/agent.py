@@ -1,11 +1,11 @@
-"""A model of an Ollama server on this machine or near it (R066): text in, text out, no program, no files.
+"""A model on an Ollama server (R066): text in, text out, no program, no files.
 
     agents:
       local: {type: ollama, model: "qwen3:8b", temperature: 0.2, max_tokens: 4k, context_window: 32k, timeout: 5m}
 
-The server is `base_url`, else OLLAMA_BASE_URL, else OLLAMA_HOST, else 127.0.0.1:11434. `timeout` bounds one call, `stall`
-a silence. OLLAMA_MODEL_NAME, OLLAMA_TEMPERATURE and OLLAMA_REQUEST_TIMEOUT (seconds) hold where the file is silent (R082).
-Without any model the one that suits the role and this machine is taken (tiers.py). What a call costs is known: nothing.
+The server is `base_url`, else OLLAMA_BASE_URL, else OLLAMA_HOST, else 127.0.0.1:11434. `timeout` limits one call,
+`stall` the time without data. OLLAMA_MODEL_NAME, OLLAMA_TEMPERATURE and OLLAMA_REQUEST_TIMEOUT (seconds) apply if the file does
+not set them (R082). Without a model, one is chosen by the role and this machine (tiers.py). A call costs nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 PORT: Final = 11434
-USUAL: Final = f"http://127.0.0.1:{PORT}"
+DEFAULT_URL: Final = f"http://127.0.0.1:{PORT}"
 FREE: Final = MicroUsd(0)
 MISSING: Final = "get it with: ollama pull"
 
@@ -39,7 +39,7 @@ FindGpus = Callable[[Mapping[str, str]], Awaitable[Sequence[Gpu]]]
 
 
 class Ollama:
-    """`env` is the user's environment; `gpus` finds the graphics cards of this machine."""
+    """`env` is the user's environment; `gpus` finds the GPUs of this machine."""
 
     def __init__(self, env: Mapping[str, str] = os.environ, gpus: FindGpus = find_gpus) -> None:
         self._env = env
@@ -56,7 +56,7 @@ class Ollama:
         sized = replace(request, config={"context_window": tier.context, **request.config})
         answer = await self._ask(sized, model)
         if answer.trouble == "unavailable" and MISSING in answer.detail and model != tier.fallback:
-            # Not pulled yet: the smaller one may be.
+            # The model is not pulled yet, but the smaller one may be.
             second = await self._ask(sized, tier.fallback)
             return answer if second.trouble == "unavailable" else second
         return answer
@@ -77,14 +77,14 @@ class Ollama:
             except Silent as error:
                 return _failed("timeout", str(error))
             except BrokenOff as error:
-                return _failed("transient", f"the line broke off: {error}")
+                return _failed("transient", f"the connection broke off: {error}")
             return understood(answer, model, wants_value=request.schema is not None)
         assert scope.cancelled_caught
         return _failed("timeout", f"no answer within {limit:g} s (agents.{request.agent}.timeout)")
 
 
 def from_env(env: Mapping[str, str]) -> dict[str, Any]:
-    """What the environment says of the settings; a file goes first."""
+    """Settings from the environment, which those of the file override."""
     temperature, limit = env.get("OLLAMA_TEMPERATURE"), env.get("OLLAMA_REQUEST_TIMEOUT")
     try:
         return {
@@ -94,16 +94,16 @@ def from_env(env: Mapping[str, str]) -> dict[str, Any]:
         }
     except ValueError as error:
         raise ConfigurationError(
-            f"OLLAMA_TEMPERATURE or OLLAMA_REQUEST_TIMEOUT is no number: {error}"
+            f"OLLAMA_TEMPERATURE or OLLAMA_REQUEST_TIMEOUT is not a number: {error}"
         ) from error
 
 
 def url_of(host: str) -> str:
-    """OLLAMA_HOST as the programs of Ollama read it: 0.0.0.0 is where a server listens, not where it is called."""
+    """The URL for OLLAMA_HOST; 0.0.0.0, at which a server listens, is called at 127.0.0.1."""
     if not host:
-        return USUAL
-    scheme, there, rest = host.partition("://")
-    scheme, rest = (scheme, rest) if there else ("http", host)
+        return DEFAULT_URL
+    scheme, separator, rest = host.partition("://")
+    scheme, rest = (scheme, rest) if separator else ("http", host)
     name, _, port = rest.rstrip("/").rpartition(":") if ":" in rest else (rest.rstrip("/"), "", "")
     name = "127.0.0.1" if name in ("", "0.0.0.0") else name  # noqa: S104 (read, not bound)
     return f"{scheme}://{name}:{port or PORT}"
@@ -134,7 +134,7 @@ def _body(request: AgentRequest, model: str) -> dict[str, Any]:
     options = {
         "temperature": temperature(request),
         "num_predict": count(request, "max_tokens"),
-        # Without it the server cuts off what does not fit into its small default, and says nothing.
+        # Without it the server silently truncates input beyond its small default.
         "num_ctx": count(request, "context_window"),
     }
     schema = None if request.schema is None else plain_json(request.schema) or "json"
@@ -148,7 +148,7 @@ def _body(request: AgentRequest, model: str) -> dict[str, Any]:
 
 
 def _read(body: bytes) -> tuple[str, Mapping[str, Any], str]:
-    """The text, the record that ends it, and what is wrong with the stream."""
+    """The text, the last record, and what is wrong with the stream, if anything."""
     text: list[str] = []
     for line in body.splitlines():
         try:
@@ -169,20 +169,20 @@ def _read(body: bytes) -> tuple[str, Mapping[str, Any], str]:
 
 def _refused(answer: Answer, model: str) -> AgentResult:
     try:
-        said = json.loads(answer.body)["error"]
+        message = json.loads(answer.body)["error"]
     except (ValueError, TypeError, LookupError, RecursionError):
-        said = answer.body[:200].decode("utf-8", "replace")
+        message = answer.body[:200].decode("utf-8", "replace")
     match answer.status:
-        case 404 if "model" in str(said):
-            return _failed("unavailable", f"{said}; {MISSING} {model}")
+        case 404 if "model" in str(message):
+            return _failed("unavailable", f"{message}; {MISSING} {model}")
         case 404:
-            return _failed("unavailable", f"there is no /api/chat at base_url: {said}")
+            return _failed("unavailable", f"there is no /api/chat at base_url: {message}")
         case 401 | 403:
-            return _failed("auth", f"the server refuses: {said}")
+            return _failed("auth", f"the server refuses: {message}")
         case 429:
-            return _failed("quota", str(said))
+            return _failed("quota", str(message))
         case status:
-            return _failed("transient" if status >= 500 else "error", f"status {status}: {said}")
+            return _failed("transient" if status >= 500 else "error", f"status {status}: {message}")
 
 
 def _failed(trouble: AgentTrouble, detail: str) -> AgentResult:

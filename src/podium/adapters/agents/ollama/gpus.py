@@ -1,4 +1,4 @@
-"""The graphics cards of this machine and their memory, as the driver of each vendor tells it; nothing is installed."""
+"""Finds the GPUs of this machine and their memory by the driver of each vendor; nothing is installed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Gpu(NamedTuple):
 
 
 async def find_gpus(env: Mapping[str, str], cards: Path = CARDS) -> tuple[Gpu, ...]:
-    """The one with the most memory first; a driver that does not answer has no cards."""
+    """All GPUs, the one with the most memory first; none for a driver that does not answer."""
     program = shutil.which("nvidia-smi", path=env.get("PATH", ""))
-    told = "" if program is None else await _told(program, env)
-    found = (*_nvidia(told), *_amd(cards))
-    return tuple(sorted(found, key=lambda gpu: -gpu.gb))
+    output = "" if program is None else await _query(program, env)
+    gpus = (*_nvidia(output), *_amd(cards))
+    return tuple(sorted(gpus, key=lambda gpu: -gpu.gb))
 
 
-async def _told(program: str, env: Mapping[str, str]) -> str:
+async def _query(program: str, env: Mapping[str, str]) -> str:
     with tempfile.TemporaryDirectory(prefix="podium-") as folder:
         launch = Launch(
             argv=(program, *QUERY),
@@ -46,15 +46,15 @@ async def _told(program: str, env: Mapping[str, str]) -> str:
     return finished.stdout.text() if finished.exit_code == 0 else ""
 
 
-def _nvidia(told: str) -> Iterator[Gpu]:
-    for line in told.splitlines():
+def _nvidia(output: str) -> Iterator[Gpu]:
+    for line in output.splitlines():
         name, _, size = line.rpartition(",")
         if size.strip().isdecimal():
             yield Gpu(name.strip(), round(int(size) / MIB, 1))
 
 
 def _amd(cards: Path) -> Iterator[Gpu]:
-    for place in sorted(cards.glob("card*/device/mem_info_vram_total")):
-        size = place.read_text("ascii", "replace").strip()
+    for path in sorted(cards.glob("card*/device/mem_info_vram_total")):
+        size = path.read_text("ascii", "replace").strip()
         if size.isdecimal():
-            yield Gpu(place.parts[-3], round(int(size) / GIB, 1))
+            yield Gpu(path.parts[-3], round(int(size) / GIB, 1))

@@ -1,4 +1,4 @@
-"""Which local model suits whom on this machine (R066): by the memory of its graphics card, and by what is to be done.
+"""Chooses a local model by the GPU memory of this machine and by the role (R066).
 
     agents:
       local:
@@ -6,7 +6,7 @@
         tiers:
           gb16: {vram: [12, 20], writer: "gemma3:12b", auditor: "qwen3:14b", fallback: "qwen3:8b", context: 32k}
 
-A tier of that name replaces the built-in one. The keys of a tier are names of roles, or `writer`, `auditor` and `coder`.
+A tier replaces the built-in tier of the same name. The keys of a tier are names of roles, or `writer`, `auditor` and `coder`.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ class Tier(NamedTuple):
     context: int
 
     def model_for(self, role: str, *, judge: bool) -> str:
-        usual = "auditor" if judge else ROLES.get(role, "writer")
-        return self.models.get(role) or self.models.get(usual) or self.fallback
+        kind = "auditor" if judge else ROLES.get(role, "writer")
+        return self.models.get(role) or self.models.get(kind) or self.fallback
 
 
 def tier_for(gb: float, own: Mapping[str, Any] | None = None) -> Tier:
-    """The highest one that this much memory reaches; 0 is a machine without a card."""
-    known = {**BUILT_IN, **(own or {})}
+    """The highest tier for this much GPU memory; 0 for a machine without a GPU."""
+    tiers = {**BUILT_IN, **(own or {})}
     try:
         name = max(
-            (name for name in known if known[name]["vram"][0] <= gb), key=lambda name: known[name]["vram"][0]
+            (name for name in tiers if tiers[name]["vram"][0] <= gb), key=lambda name: tiers[name]["vram"][0]
         )
-        entry = known[name]
+        entry = tiers[name]
         models = {role: str(model) for role, model in entry.items() if role not in OTHER_KEYS}
         return Tier(name, models, str(entry["fallback"]), tokens(entry["context"]))
     except (KeyError, TypeError, IndexError, ValueError, InvalidValue) as error:
@@ -73,7 +73,7 @@ def tier_for(gb: float, own: Mapping[str, Any] | None = None) -> Tier:
 
 
 async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> dict[str, Any]:
-    """The graphics cards of this machine, and the models that an agent works with here if its settings name none."""
+    """The GPUs of this machine, and the models that an agent uses here if its settings name none."""
     own = next((config["tiers"] for config in configured.values() if config.get("tiers")), None)
     cards = await find_gpus(env)
     tier = tier_for(cards[0].gb if cards else 0, own)
