@@ -1,9 +1,9 @@
-"""An agent that plays recordings of another one (X16), without its program, its network or its price.
+"""An agent that replays recordings of another one (X16), without its program, its network or its cost.
 
     agents: {claude: {type: recorded, dir: tests/recordings/fix}}
 
-It answers only what was asked then: a prompt that has changed since ends the step with the difference. Like a script,
-a recording is played by a real process (scripted/player.py), which leaves the files as they were left.
+It answers only the recorded request: a changed prompt ends the step with the difference. Like a cast, a recording is
+played by a real process (scripted/player.py), which writes the recorded files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.process.launch import Finished
 from podium.recording import Recording, decode_recording, difference, file_name, result_for
 
-AGAIN = "if the change is meant, record again: podium run FILE --record FOLDER"
+RECORD_AGAIN = "if the change is meant, record again: podium run FILE --record FOLDER"
 
 
 class Recorded:
@@ -33,21 +33,21 @@ class Recorded:
         self._folder = folder
 
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, RecordedConversation]:
-        recording = _read(self._folder or _named(request), request)
+        recording = _read(self._folder or _folder(request), request)
         changed = difference(recording, request)
         if changed:
             raise ConfigurationError(
-                f"{request.path}, attempt {request.attempt}: what is asked is not what was recorded\n{changed}",
-                hint=AGAIN,
+                f"{request.path}, attempt {request.attempt}: the request differs from the recorded one\n{changed}",
+                hint=RECORD_AGAIN,
             )
-        part = json.dumps(_part(recording, request)).encode("ascii")
+        task = json.dumps(_task(recording, request)).encode("ascii")
         argv = (sys.executable, "-I", "-S", str(PLAYER))
-        program = ProgramSpec(argv=argv, stdin=part, reads=(PLAYER,))
+        program = ProgramSpec(argv=argv, stdin=task, reads=(PLAYER,))
         return program, RecordedConversation(result_for(recording.result, request))
 
 
 class RecordedConversation(ScriptedConversation):
-    """What was said is known; the process only has to have played it to the end."""
+    """Returns the recorded result if the player succeeded."""
 
     def __init__(self, result: AgentResult) -> None:
         super().__init__()
@@ -58,17 +58,17 @@ class RecordedConversation(ScriptedConversation):
         return self._result if played.trouble is None else played
 
 
-def _named(request: AgentRequest) -> Path:
-    named = request.config.get("dir")
-    if not isinstance(named, str):
+def _folder(request: AgentRequest) -> Path:
+    name = request.config.get("dir")
+    if not isinstance(name, str):
         raise ConfigurationError(
             f"agents.{request.agent}.dir is missing",
-            hint="name the folder that `podium run --record` has filled",
+            hint="name the folder that `podium run --record` wrote",
         )
-    folder = inside(request.project, named)
+    folder = inside(request.project, name)
     if not folder.is_dir():
         raise ConfigurationError(
-            f'agents.{request.agent}.dir names "{named}", which is no folder of the project'
+            f'agents.{request.agent}.dir names "{name}", which is not a folder in the project'
         )
     return folder
 
@@ -78,25 +78,25 @@ def _read(folder: Path, request: AgentRequest) -> Recording:
     try:
         return decode_recording((folder / name).read_bytes(), name)
     except FileNotFoundError:
-        there = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
+        names = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
         raise ConfigurationError(
-            f"there is no recording {name} in {folder.name}; there are: {there}", hint=AGAIN
+            f"there is no recording {name} in {folder.name}; available: {names}", hint=RECORD_AGAIN
         ) from None
 
 
-def _part(recording: Recording, request: AgentRequest) -> dict[str, Any]:
+def _task(recording: Recording, request: AgentRequest) -> dict[str, Any]:
     for path in recording.files:
         if fault := path_fault(path):
             raise ConfigurationError(f'{file_name(request.path, request.attempt)}: path "{path}" {fault}')
-    left = {path: found for path, found in recording.files.items() if found is not None}
+    files = {path: file for path, file in recording.files.items() if file is not None}
     return {
         "root": "." if request.root is None else os.path.relpath(request.root, request.cwd),
         "delay_s": 0,
         "write": {
-            path: {"base64": b64encode(found.content).decode("ascii"), "mode": found.mode}
-            for path, found in left.items()
+            path: {"base64": b64encode(file.content).decode("ascii"), "mode": file.mode}
+            for path, file in files.items()
         },
-        "delete": [path for path in recording.files if path not in left],
+        "delete": [path for path in recording.files if path not in files],
         "error": None,
         "exit": 0,
         "answer": {"text": recording.result.text},

@@ -1,11 +1,11 @@
-"""An agent that follows a script: rules of a YAML file, of which the first that matches speaks.
+"""An agent that answers from a script: a YAML file of rules, of which the first match applies.
 
 The rules are read in `workflow/scripted/cast.py`.
 
     agents: {writer: {type: scripted, script: cast.yaml}}
 
-What no rule speaks of goes well. The answer is played by a real process (player.py), so that workspaces, walls, limits
-and kills are the same as for any other agent.
+A request that no rule matches succeeds. A real process (player.py) plays the answer, so that workspaces, sandboxes,
+limits and kills work as with any other agent.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from podium.workflow.scripted.cast import (
 )
 
 PLAYER: Final = Path(__file__).with_name("player.py")
-USUAL: Final = Rule({})
-USUAL_SCORE: Final = {"approve": 9, "reject": 4, "abort": 1}
+DEFAULT_RULE: Final = Rule({})
+DEFAULT_SCORE: Final = {"approve": 9, "reject": 4, "abort": 1}
 TROUBLES: Final[Mapping[str, AgentTrouble]] = {
     "quota": "quota",
     "overloaded": "transient",
@@ -51,9 +51,9 @@ TROUBLES: Final[Mapping[str, AgentTrouble]] = {
 
 
 class Scripted:
-    """Reads its script anew for every request: it may be edited while a run waits.
+    """Reads the script again for every request, because it may be edited while a run waits.
 
-    With a `cast` it plays that one for all agents; `played` are the rules that have spoken.
+    With a `cast` it plays that one for all agents; `played` are the rules that were used.
     """
 
     def __init__(self, cast: Cast | None = None, source: Path | None = None) -> None:
@@ -63,12 +63,12 @@ class Scripted:
 
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, ScriptedConversation]:
         script, rules = (self._source, self._cast.rules) if self._cast is not None else _script(request)
-        rule = next((rule for rule in rules if _matches(rule, request, script)), USUAL)
+        rule = next((rule for rule in rules if _matches(rule, request, script)), DEFAULT_RULE)
         _check_paths(rule, script)
         self.played.add(rule.path)
-        part = json.dumps(_part(rule, request)).encode("ascii")
+        task = json.dumps(_task(rule, request)).encode("ascii")
         argv = (sys.executable, "-I", "-S", str(PLAYER))
-        return ProgramSpec(argv=argv, stdin=part, reads=(PLAYER,)), ScriptedConversation()
+        return ProgramSpec(argv=argv, stdin=task, reads=(PLAYER,)), ScriptedConversation()
 
 
 class ScriptedConversation:
@@ -77,18 +77,18 @@ class ScriptedConversation:
         self._last: Mapping[str, Any] | None = None
 
     def feed(self, data: bytes) -> Iterable[Progress]:
-        return [progress for record in self._lines.feed(data) if (progress := self._seen(record)) is not None]
+        return [progress for record in self._lines.feed(data) if (progress := self._read(record)) is not None]
 
-    def _seen(self, record: Mapping[str, Any]) -> Progress | None:
+    def _read(self, record: Mapping[str, Any]) -> Progress | None:
         if record.get("type") == "file":
             return Progress("file", str(record.get("path")))
         self._last = record
         return Progress("text", str(record.get("text", ""))) if record.get("type") == "answer" else None
 
     def finish(self, finished: Finished) -> AgentResult:
-        return replace(self._understood(finished), cost=_cost(self._last or {}))
+        return replace(self._parse(finished), cost=_cost(self._last or {}))
 
-    def _understood(self, finished: Finished) -> AgentResult:
+    def _parse(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
             return AgentResult(trouble="unavailable", detail=finished.not_started)
         if finished.timed_out:
@@ -100,12 +100,12 @@ class ScriptedConversation:
             case {"type": "error", "error": str(word), "text": str(detail)} if word in TROUBLES:
                 return AgentResult(trouble=TROUBLES[word], detail=detail, usage=_usage(last))
             case {"type": "answer", "text": str(text)} if finished.exit_code == 0:
-                value, there = last.get("value"), "value" in last
-                return AgentResult(text=text, value=value, has_value=there, usage=_usage(last))
+                value, has_value = last.get("value"), "value" in last
+                return AgentResult(text=text, value=value, has_value=has_value, usage=_usage(last))
             case _ if finished.exit_code:
-                told = finished.stderr.record().strip()
+                stderr = finished.stderr.record().strip()
                 detail = f"the player ended with exit code {finished.exit_code}"
-                return AgentResult(trouble="error", detail=f"{detail}: {told}" if told else detail)
+                return AgentResult(trouble="error", detail=f"{detail}: {stderr}" if stderr else detail)
             case _:
                 return AgentResult(
                     trouble="malformed", detail="the answer breaks off", text=self._lines.rest()
@@ -113,12 +113,12 @@ class ScriptedConversation:
 
 
 def _usage(record: Mapping[str, Any]) -> Usage:
-    said = record.get("usage") or {}
-    return Usage(input=int(said.get("input", 0)), output=int(said.get("output", 0)))
+    usage = record.get("usage") or {}
+    return Usage(input=int(usage.get("input", 0)), output=int(usage.get("output", 0)))
 
 
 def _cost(record: Mapping[str, Any]) -> MicroUsd:
-    """Always known: a script that names no cost has none."""
+    """The cost in the script; 0 if it names none."""
     return MicroUsd(round(float(record.get("cost_usd") or 0) * 1_000_000))
 
 
@@ -134,7 +134,7 @@ def _rules(path: Path, script: str) -> tuple[Rule, ...]:
     try:
         return read_cast(path).rules
     except ConfigurationError as error:
-        # The file is called what the user calls it, wherever the project lies.
+        # Messages name the script as in the settings, not by its full path.
         raise ConfigurationError(error.message.replace(str(path), script)) from error
 
 
@@ -142,7 +142,7 @@ def _file(request: AgentRequest, script: str) -> Path:
     path = inside(request.project, script)
     if not path.is_file():
         raise ConfigurationError(
-            f'agents.{request.agent}.script names "{script}", which is no file of the project',
+            f'agents.{request.agent}.script names "{script}", which is not a file in the project',
             hint="name the cast by its path from the project's folder",
         )
     return path
@@ -156,11 +156,11 @@ def _matches(rule: Rule, request: AgentRequest, path: Path) -> bool:
         and match.visit in (None, visit)
         and match.attempt in (None, attempt)
         and match.iteration in (None, iteration_of(request.path))
-        and (match.prompt is None or _found(match.prompt, request.prompt, rule, path))
+        and (match.prompt is None or _matches_prompt(match.prompt, request.prompt, rule, path))
     )
 
 
-def _found(pattern: str, prompt: str, rule: Rule, path: Path) -> bool:
+def _matches_prompt(pattern: str, prompt: str, rule: Rule, path: Path) -> bool:
     try:
         return re.search(pattern, prompt) is not None
     except re.error as error:
@@ -174,8 +174,8 @@ def _check_paths(rule: Rule, path: Path) -> None:
             raise ConfigurationError(f'{path.name}:{line_of(path, rule)}: path "{name}" {fault}')
 
 
-def _part(rule: Rule, request: AgentRequest) -> dict[str, Any]:
-    """What the player has to do."""
+def _task(rule: Rule, request: AgentRequest) -> dict[str, Any]:
+    """The task for the player."""
     error: str | None = rule.error
     text = _text(rule, request)
     if error is None and rule.blocked is not None:
@@ -184,7 +184,7 @@ def _part(rule: Rule, request: AgentRequest) -> dict[str, Any]:
         error = "failed"
     return {
         "delay_s": (rule.delay or 0) / 1000,
-        "write": dict(rule.write) or ({} if rule.delete or error else _usual_files(request)),
+        "write": dict(rule.write) or ({} if rule.delete or error else _default_files(request)),
         "delete": list(rule.delete),
         "error": error,
         "exit": rule.exit or 0,
@@ -192,8 +192,8 @@ def _part(rule: Rule, request: AgentRequest) -> dict[str, Any]:
     }
 
 
-def _usual_files(request: AgentRequest) -> dict[str, str]:
-    """A worker that must change something does, even if no rule says what."""
+def _default_files(request: AgentRequest) -> dict[str, str]:
+    """Files for a worker that must change something, if no rule names any."""
     names = (glob.replace("**", "changed").replace("*", "changed") for glob in request.must_touch)
     return dict.fromkeys(names, f"{request.path} {request.attempt}\n")
 
@@ -209,7 +209,7 @@ def _text(rule: Rule, request: AgentRequest) -> str:
 
 
 def _ending(rule: Rule) -> str:
-    """Of one that goes wrong: it must not be told as done."""
+    """The text of a rule that fails, so that it is not reported as done; "" otherwise."""
     if rule.error is not None:
         return f"the cast says: {rule.error}"
     return f"the cast says: exit code {rule.exit}" if rule.exit else ""
@@ -219,25 +219,25 @@ def _answer(rule: Rule, request: AgentRequest, text: str) -> dict[str, Any]:
     usage = None if rule.usage is None else {"input": rule.usage.input, "output": rule.usage.output}
     answer: dict[str, Any] = {"text": text, "usage": usage, "cost_usd": rule.cost_usd}
     if request.judge and not rule.has("output"):
-        # Where a phrase approves, nobody asks for a verdict's shape, and what the rule lets it say is all there is.
+        # If a phrase approves, there is no schema of a verdict, and the text of the rule is the whole answer.
         if request.schema is not None or rule.verdict is not None or rule.text is None:
             answer["value"] = _verdict(rule, request)
     elif rule.has("output"):
         answer["value"] = rule.output
     elif request.schema is not None:
-        answer["value"] = _usual_value(request.schema, text)
+        answer["value"] = _default_value(request.schema, text)
     return answer
 
 
-def _usual_value(schema: Mapping[str, Any], text: str) -> Any:
+def _default_value(schema: Mapping[str, Any], text: str) -> Any:
     if schema.get("title") == "Decision":
-        # An advisor whom no rule speaks of stops a run that the breaker has stopped.
+        # Without a rule, an advisor halts the run that the breaker has stopped.
         return {"action": "halt", "reason": text}
     return example(schema, text)
 
 
 def _verdict(rule: Rule, request: AgentRequest) -> dict[str, Any]:
-    """Bound to the request, as a real reviewer's must be."""
+    """A verdict with the nonce and tree of the request, as a real reviewer must give it."""
     spec = rule.verdict
     decision = "approve" if spec is None else spec.decision
     findings = [] if spec is None else [dict(finding) for finding in spec.findings]
@@ -245,7 +245,7 @@ def _verdict(rule: Rule, request: AgentRequest) -> dict[str, Any]:
         findings = [{"severity": "major", "issue": rule.text or "not good enough"}]
     return {
         "decision": decision,
-        "score": USUAL_SCORE[decision] if spec is None or spec.score is None else spec.score,
+        "score": DEFAULT_SCORE[decision] if spec is None or spec.score is None else spec.score,
         "findings": findings,
         "summary": (spec.summary if spec is not None else "") or rule.text or "",
         "nonce": request.nonce,

@@ -1,7 +1,7 @@
-"""Plays one answer of a scripted or a recorded agent: a program of its own, started as `python -I -S player.py`.
+"""A program that plays one answer of a scripted or recorded agent, started as `python -I -S player.py`.
 
-The answer comes as JSON on stdin. What it says is done for real: it takes its time, files are written, and trouble is
-acted out, so that everything around an agent can be tried without one. Imports nothing of Podium.
+It reads the answer as JSON from stdin, waits, writes files and fails as the answer says, so that everything around an
+agent can be tested without one. It imports nothing from Podium.
 """
 
 import base64
@@ -16,46 +16,46 @@ from collections.abc import Iterator
 
 
 def main() -> None:
-    part = json.load(sys.stdin)
-    os.chdir(part.get("root", "."))
-    time.sleep(part["delay_s"])
-    for name, content in part["write"].items():
-        with told_of(name, "written"):
+    task = json.load(sys.stdin)
+    os.chdir(task.get("root", "."))
+    time.sleep(task["delay_s"])
+    for name, content in task["write"].items():
+        with reporting(name, "written"):
             put(pathlib.Path(name), content)
         say({"type": "file", "path": name})
-    for name in part["delete"]:
-        with told_of(name, "deleted"):
+    for name in task["delete"]:
+        with reporting(name, "deleted"):
             pathlib.Path(name).unlink(missing_ok=True)
         say({"type": "file", "path": name})
-    sys.exit(act(part))
+    sys.exit(act(task))
 
 
 @contextlib.contextmanager
-def told_of(name: str, what: str) -> Iterator[None]:
-    """A rule may not fit the tree it meets: a file where a folder is, or the other way round."""
+def reporting(name: str, what: str) -> Iterator[None]:
+    """Exit with a message if a file cannot be changed, for example because a folder is in its place."""
     try:
         yield
     except OSError as error:
         sys.exit(f'"{name}" cannot be {what}: {error.strerror or error} (a rule writes first, then deletes)')
 
 
-def put(place: pathlib.Path, content: str | dict) -> None:  # type: ignore[type-arg]  # a text, or a recorded file
-    place.parent.mkdir(parents=True, exist_ok=True)
+def put(path: pathlib.Path, content: str | dict) -> None:  # type: ignore[type-arg]  # a text, or a recorded file
+    path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, str):
-        place.write_bytes(content.encode("utf-8", "surrogateescape"))
+        path.write_bytes(content.encode("utf-8", "surrogateescape"))
         return
-    place.unlink(missing_ok=True)
-    left = base64.b64decode(content["base64"])
+    path.unlink(missing_ok=True)
+    data = base64.b64decode(content["base64"])
     if content["mode"] == "link":
-        place.symlink_to(os.fsdecode(left))
+        path.symlink_to(os.fsdecode(data))
         return
-    place.write_bytes(left)
+    path.write_bytes(data)
     if content["mode"] == "program":
-        place.chmod(0o755)
+        path.chmod(0o755)
 
 
-def act(part: dict) -> int:  # type: ignore[type-arg]  # whatever the script sent
-    match part["error"]:
+def act(task: dict) -> int:  # type: ignore[type-arg]  # JSON
+    match task["error"]:
         case "crash":
             os.kill(os.getpid(), signal.SIGKILL)
         case "timeout":
@@ -65,11 +65,11 @@ def act(part: dict) -> int:  # type: ignore[type-arg]  # whatever the script sen
             sys.stdout.write('{"type": "answer", "text": "half an ans')
             return 0
         case None:
-            say({"type": "answer", **part["answer"]})
+            say({"type": "answer", **task["answer"]})
         case trouble:
-            say({**part["answer"], "type": "error", "error": trouble})
-            return part["exit"] or 1
-    return int(part["exit"])
+            say({**task["answer"], "type": "error", "error": trouble})
+            return task["exit"] or 1
+    return int(task["exit"])
 
 
 def say(record: dict) -> None:  # type: ignore[type-arg]  # one line of JSON
