@@ -100,5 +100,5 @@ def test_an_agent_that_is_not_there_is_named(project: Project) -> None:
         "flow.yaml", "podium: 1\nname: x\nagents: {a: {type: nowhere}}\nsteps: {s: {agent: a, prompt: x}}\n"
     )
 
-    with pytest.raises(ConfigurationError, match='agent "a" is of type "nowhere"'):
+    with pytest.raises(ConfigurationError, match='agent "a" has the unknown type "nowhere"'):
         foretold(project, "s")
