@@ -106,11 +106,10 @@ def make_host(
     from podium.tasks.run_context import RunContext
 
     is_played = stand_in is not None or replay is not None
-    workspace = workflow.config.get("workspace") or {}
     context = RunContext(
         id=run,
-        works_in_project=(workspace if isinstance(workspace, str) else workspace.get("mode")) == "inplace",
-        secrets=tuple(workflow.config.get("secrets", ())),
+        works_in_project=workflow.config.works_in_project,
+        secrets=workflow.config.secrets,
         agents=agent_uses(workflow),
         uses_models=uses_model_agents(workflow, {} if is_played else InstalledAgents()),
         sandbox=sandbox,

@@ -174,7 +174,7 @@ def bench(
         context=RunContext(
             more.pop("run", RUN),
             base_commit=base,
-            works_in_project=workflow.config.get("workspace") == "inplace",
+            works_in_project=workflow.config.works_in_project,
             sandbox=more.pop("typed_sandbox", None),
             **{name: more.pop(name) for name in CONTEXT if name in more},
         ),

@@ -62,7 +62,7 @@ def written(folder: Path, task: AttemptTask, names: Any) -> str:
     prompt = task.agent.prompt
     if prompt is None:
         return ""
-    partials = dict(task.agent_work.config.get("partials") or {})
+    partials = dict(task.agent_work.config.partials)
     try:
         parsed = parse_prompt(prompt.text, folder=folder, name="", partials=partials)
         return render(parsed, _Lookup(names), fact=lambda _: [])

@@ -96,7 +96,7 @@ async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> MachineReport:
 
 
 async def agents_of(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[AgentListing, ...]:
-    return await list_agents(workflow.config.get("agents") or {}, agents, env)
+    return await list_agents(workflow.config.agents, agents, env)
 
 
 def problems_of(
@@ -111,7 +111,7 @@ def problems_of(
 
     `sandbox` is the level that the user typed, `sandbox_unavailable` the reason why a stronger one does not work.
     """
-    secrets = [name for name in workflow.config.get("secrets") or () if not env.get(name)]
+    secrets = [name for name in workflow.config.secrets if not env.get(name)]
     return (
         *unsupported(workflow, preflight.HostCapabilities(agents, sandbox, sandbox_unavailable)),
         *agents_not_ready(workflow, agents, env),

@@ -28,7 +28,7 @@ from podium.core.policy import (
     PolicyRule,
     Retry,
 )
-from podium.core.settings import Prompt, StepSettings
+from podium.core.settings import Prompt, StepSettings, WorkflowConfig
 from podium.core.types import Millis, Outcome, Severity
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -328,5 +328,4 @@ class Workflow:
     unknown_cost: Literal["ask", "count_tokens", "refuse"] = "ask"
     strict: bool = False
     fingerprint: str = ""
-    config: Fields = field(default_factory=no_fields)
-    """agents, roles, secrets, notify, record, context, workspace, sandbox, network, protect: read by attempts only."""
+    config: WorkflowConfig = WorkflowConfig()

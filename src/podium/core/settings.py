@@ -1,12 +1,13 @@
-"""The settings of a step that only its attempts need: where and how its processes run, and what its agent is given.
+"""The settings that only attempts need: where and how processes run, and what agents are given.
 
 The core passes them on unread. A value may contain inserts, which the attempt fills in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
+from dataclasses import field, fields
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from podium.core.expressions.templates import Value
@@ -71,6 +72,30 @@ class StepSettings:
     """The agents among which `agent: auto` chooses."""
     system: Prompt | None = None
     context: ContextSettings = ContextSettings()
+
+
+def _empty() -> Mapping[str, Any]:
+    return _EMPTY
+
+
+_EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowConfig:
+    """What the attempts of all steps of a workflow share."""
+
+    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=_empty)
+    """The settings of each configured agent, which may contain inserts."""
+    roles: Mapping[str, Mapping[str, Any]] = field(default_factory=_empty)
+    """For roles that are chosen during the run; a role that the file names is part of its steps."""
+    partials: Mapping[str, str] = field(default_factory=_empty)
+    """The partials of the user and of the project, by file name."""
+    record: Mapping[str, Any] = field(default_factory=_empty)
+    secrets: tuple[str, ...] = ()
+    notify: tuple[str, ...] = ()
+    works_in_project: bool = False
+    """Whether steps change the project itself unless they say otherwise."""
 
 
 FILLED_IN: Final = ("dir", "env", "protect", "sandbox", "workspace", "context")

@@ -36,7 +36,7 @@ def question_renderer(project: Path) -> Callable[[State, Leaf], str]:
         name = prompt.file or ""
         folder = project / (Path(name).parent if name else "prompts")
         try:
-            own = workflow_of(state, leaf.place).config.get("partials") or {}
+            own = workflow_of(state, leaf.place).config.partials
             parsed = prompts.parse_prompt(prompt.text, folder=folder, name=name, partials=own)
             return prompts.render(parsed, _Names(state, leaf)).strip()
         except (PromptError, ExprError, NeedFact):

@@ -208,9 +208,7 @@ def _tuple_reader(where: str, args: tuple[Any, ...], frozen: bool) -> Callable[[
 
 
 _COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, settings, model))
-_COMPILED_FIELDS: Final = frozenset(
-    {(names.Deferred, "value"), (task.AgentWork, "config"), (run_context.AgentUse, "config")}
-)
+_COMPILED_FIELDS: Final = frozenset({(names.Deferred, "value"), (run_context.AgentUse, "config")})
 # Two classes have the name Call: a call of a function in an expression, and of another workflow.
 _TAGS: Final[dict[type[Any], str]] = {
     cls: "CallWorkflow" if cls is model.Call else cls.__name__

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from podium.core.model import Fields
+from podium.core.settings import WorkflowConfig
 from podium.workflow.prompts.partials import FOLDER, SUFFIX, shipped_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
@@ -14,19 +14,13 @@ MAX_CHARS: Final = 2**24
 """Far above any prompt, since the facts have their own bounds and a budget for files may be large."""
 
 
-def render_partial(config: Fields, name: str, facts: Mapping[str, Any]) -> str:
+def render_partial(config: WorkflowConfig, name: str, facts: Mapping[str, Any]) -> str:
     """Raises PromptError: a faulty partial of the project may only fail with certain facts.
 
     `config` belongs to the workflow of the prompt's step.
     """
-    prompt = _parsed(name + SUFFIX, tuple(partials_of(config).items()))
+    prompt = _parsed(name + SUFFIX, tuple(config.partials.items()))
     return render(prompt, facts, max_chars=MAX_CHARS).strip("\n")
-
-
-def partials_of(config: Fields) -> Mapping[str, str]:
-    """The partials of the user and of the project, by file name."""
-    partials: Mapping[str, str] = config.get("partials") or {}
-    return partials
 
 
 @lru_cache(maxsize=256)

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from podium.core.expressions.templates import Value, references
-from podium.core.model import Agent, Command, Fields, Gates, Git, Step, Wait, Write
-from podium.core.settings import FILLED_IN, Prompt, written_values
+from podium.core.model import Agent, Command, Gates, Git, Step, Wait, Write
+from podium.core.settings import FILLED_IN, Prompt, WorkflowConfig, written_values
 from podium.workflow.prompts.prompt import PromptError, plain_prompt
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class _IdentityKey:
 
     __slots__ = ("config", "step")
 
-    def __init__(self, step: Step, config: Fields) -> None:
+    def __init__(self, step: Step, config: WorkflowConfig) -> None:
         self.step = step
         self.config = config
 
@@ -31,7 +31,7 @@ class _IdentityKey:
         return isinstance(other, _IdentityKey) and self.step is other.step and self.config is other.config
 
 
-def chains_read(step: Step, config: Fields) -> tuple[Chain, ...] | None:
+def chains_read(step: Step, config: WorkflowConfig) -> tuple[Chain, ...] | None:
     """The chains that a step reads; None if they depend on a prompt that is not known yet.
 
     `config` belongs to the workflow of the step.
@@ -44,7 +44,7 @@ def _chains(key: _IdentityKey) -> tuple[Chain, ...] | None:
     step, config = key.step, key.config
     names_read = {reference.chain for value in _values(step, config) for reference in references(value)}
     for prompt in _prompts(step):
-        chains = _prompt_chains(prompt.text, tuple(dict(config.get("partials") or {}).items()))
+        chains = _prompt_chains(prompt.text, tuple(config.partials.items()))
         if chains is None:
             return None
         names_read.update(chains)
@@ -57,12 +57,12 @@ def _role_is_computed(step: Step) -> bool:
     return isinstance(verb, Agent) and verb.role is not None and not isinstance(verb.role, str)
 
 
-def _values(step: Step, config: Fields) -> Iterator[Value]:
+def _values(step: Step, config: WorkflowConfig) -> Iterator[Value]:
     yield from (step.output.file, *step.output.files, *written_values(step.settings, FILLED_IN))
     yield from step.touches if isinstance(step.touches, tuple) else (step.touches,)
     match step.verb:
         case Agent() as verb:
-            yield from (verb.role, verb.agent, verb.model, dict(config.get("agents") or {}))
+            yield from (verb.role, verb.agent, verb.model, config.agents)
             yield None if verb.done is None else dict(verb.done.detail)
             if step.gates is not None and isinstance(step.gates.verb, Gates):
                 yield from (value for gate in step.gates.verb.members for value in _gate_values(gate))

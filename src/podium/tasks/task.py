@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from podium.core.events import (
@@ -14,7 +14,8 @@ from podium.core.events import (
     JoinEnded,
     WaitStarted,
 )
-from podium.core.model import Agent, Fields, Step, no_fields
+from podium.core.model import Agent, Step
+from podium.core.settings import WorkflowConfig
 from podium.core.types import Path, Tree
 from podium.tasks.names import NameValues, Query, TaskNames
 
@@ -100,7 +101,7 @@ class PreviousAnswer:
 @dataclass(frozen=True, slots=True)
 class AgentWork:
     excerpt: Excerpt
-    config: Fields = field(default_factory=no_fields)
+    config: WorkflowConfig = WorkflowConfig()
     """Of the workflow that the step belongs to: agents, roles, partials, record."""
     run_start: Tree | None = None
     """The tree that the run started from."""

@@ -189,10 +189,10 @@ def test_settings_of_the_whole_workflow_are_compiled(tmp_path: Path) -> None:
     assert dict(workflow.vars) == {"n": 1, "deep": {"list": (1, 2)}}
     assert workflow.env == ("CI", "MODE")
     assert workflow.outputs == (("n", Field(Name("vars"), "n")),)
-    assert workflow.config["secrets"] == ("TOKEN",)
-    assert workflow.config["notify"] == ("phone",)
-    assert workflow.config["record"]["keep"] == "30d"
-    assert workflow.config["agents"]["local"]["model"] == Field(Name("inputs"), "m")
+    assert workflow.config.secrets == ("TOKEN",)
+    assert workflow.config.notify == ("phone",)
+    assert workflow.config.record["keep"] == "30d"
+    assert workflow.config.agents["local"]["model"] == Field(Name("inputs"), "m")
     assert workflow.finally_ is not None
     assert (workflow.finally_.name, workflow.finally_.timeout) == ("finally", 600_000)
     assert [step.name for step in verb_of(workflow.finally_, Block).steps] == ["clean"]

@@ -44,7 +44,7 @@ def test_a_partial_of_the_project_overrides_that_of_the_user(tmp_path: Path) -> 
     actual = load(project / "flow.yaml", project=project, user_dir=home, agent_types=agent_types())
 
     assert actual.workflow is not None, actual.errors
-    assert dict(actual.workflow.config["partials"]) == {"advice.md": "{{ situation }}", "task.md": TASK}
+    assert dict(actual.workflow.config.partials) == {"advice.md": "{{ situation }}", "task.md": TASK}
     assert {project / ".podium/partials/task.md", home / "partials/advice.md"} <= set(actual.paths)
 
 
@@ -55,7 +55,7 @@ def test_the_fingerprint_changes_when_a_partial_changes(tmp_path: Path) -> None:
 
     assert plain is not None and first is not None and second is not None
     assert len({plain.fingerprint, first.fingerprint, second.fingerprint}) == 3
-    assert "partials" not in plain.config
+    assert not plain.config.partials
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_partial_of_the_user_may_be_a_link(tmp_path: Path) -> None:
     actual = load_text(tmp_path / "project", FLOW, user_dir=tmp_path / "home")
 
     assert actual.workflow is not None
-    assert actual.workflow.config["partials"]["task.md"] == TASK
+    assert actual.workflow.config.partials["task.md"] == TASK
 
 
 def test_a_prompt_may_include_partials_of_its_project(tmp_path: Path) -> None:

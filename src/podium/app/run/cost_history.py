@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from podium.app.run.preflight import agent_steps
 from podium.core.addresses import without_numbers
 from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import TypicalUse
+from podium.core.settings import WorkflowConfig
 from podium.core.types import MicroUsd
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead, StoreError
@@ -68,11 +69,11 @@ def fitting(workflow: Workflow, history: History) -> dict[str, list[Use]]:
     return {step: uses for step, uses in uses_by_step if uses}
 
 
-def _fits(use: Use, verb: Agent, config: Mapping[str, Any]) -> bool:
+def _fits(use: Use, verb: Agent, config: WorkflowConfig) -> bool:
     agent = verb.agent if isinstance(verb.agent, str) and verb.agent != "auto" else None
     if agent is not None and use.agent and use.agent != agent:
         return False
-    configured = (config.get("agents") or {}).get(agent, {}).get("model")
+    configured = None if agent is None else config.agents.get(agent, {}).get("model")
     model = verb.model or configured
     # Agents report the full name of a model that is configured in short: "sonnet" is "claude-sonnet-4-5".
     return not isinstance(model, str) or model.lower() in use.model.lower()

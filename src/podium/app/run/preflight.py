@@ -28,6 +28,7 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.queries.graph import children_of
+from podium.core.settings import WorkflowConfig
 from podium.core.types import Path
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agents
@@ -88,8 +89,8 @@ def agents_without_price(workflow: Workflow, types: AgentTypes) -> tuple[str, ..
     return tuple(dict.fromkeys(names))
 
 
-def _unpriced(verb: Agent, config: Mapping[str, Any], types: AgentTypes) -> Iterator[str]:
-    configured = config.get("agents") or {}
+def _unpriced(verb: Agent, config: WorkflowConfig, types: AgentTypes) -> Iterator[str]:
+    configured = config.agents
     for name, kind in _kinds(verb, config).items():
         capabilities = types.find(kind)
         if (
@@ -133,7 +134,7 @@ def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, s
         yield from agents_not_ready(step.verb.workflow, agents, env)
     if isinstance(step.verb, Agent) and not step.verb.by_hand:
         kinds = _likely(step.verb, workflow.config, agents, env)
-        configured = workflow.config.get("agents") or {}
+        configured = workflow.config.agents
         wants = [wanting(agents[kind], configured.get(name, {}), env) for name, kind in kinds.items()]
         if wants and all(wants):
             yield f"{_named(step)}: {next(iter(kinds))}: {wants[0]}"
@@ -145,10 +146,10 @@ def agents_of(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The types of the agents that a workflow and those it calls configure or name, each with its settings."""
     files = {id(inner): inner for _, _, inner in all_steps(workflow)}
     for inner in (workflow, *files.values()):
-        for name, config in (inner.config.get("agents") or {}).items():
+        for name, config in inner.config.agents.items():
             yield str(config.get("type") or name), config
     for _, verb, inner in agent_steps(workflow):
-        configured = inner.config.get("agents") or {}
+        configured = inner.config.agents
         yield from ((kind, {}) for name, kind in _kinds(verb, inner.config).items() if name not in configured)
 
 
@@ -216,7 +217,7 @@ def _children(verb: Verb) -> tuple[Step, ...]:
             return ()
 
 
-def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterator[str]:
+def _of_agent(verb: Agent, config: WorkflowConfig, agents: Agents) -> Iterator[str]:
     if verb.team:
         yield "team"
     if verb.done is not None and verb.done.what not in LOOKED_FOR:
@@ -231,7 +232,7 @@ def _of_agent(verb: Agent, config: Mapping[str, Any], agents: Agents) -> Iterato
         yield f'agent "{name}" of type "{kind}" is not installed; installed: {", ".join(sorted(agents))}'
 
 
-def _steered(verb: Agent, config: Mapping[str, Any], agents: Agents) -> tuple[str, ...]:
+def _steered(verb: Agent, config: WorkflowConfig, agents: Agents) -> tuple[str, ...]:
     """The types of the agents that may work here and are model-driven."""
     if verb.by_hand:
         return ()
@@ -239,23 +240,23 @@ def _steered(verb: Agent, config: Mapping[str, Any], agents: Agents) -> tuple[st
     return tuple(kind for kind in kinds if agents[kind].type.capabilities.needs in WALLS)
 
 
-def _likely(verb: Agent, config: Mapping[str, Any], agents: Agents, env: Mapping[str, str]) -> dict[str, str]:
+def _likely(verb: Agent, config: WorkflowConfig, agents: Agents, env: Mapping[str, str]) -> dict[str, str]:
     """The types of the agents that may work, by name: those that the step names, or the preferred one for its role."""
-    usual = default_agent(agents, config.get("agents") or {}, env)
+    usual = default_agent(agents, config.agents, env)
     # A role that is computed during the run may bring its own agent.
     is_open = verb.agent is None and (verb.role is None or isinstance(verb.role, str))
     kinds = {**(_types([usual], config) if is_open and usual is not None else {}), **_kinds(verb, config)}
     return {name: kind for name, kind in kinds.items() if kind in agents}
 
 
-def _kinds(verb: Agent, config: Mapping[str, Any]) -> dict[str, str]:
+def _kinds(verb: Agent, config: WorkflowConfig) -> dict[str, str]:
     """The types of the agents that a step names, as far as the file tells."""
     names = [name for name in (verb.agent, *verb.fallback) if isinstance(name, str) and name != AUTO]
     return _types(names, config)
 
 
-def _types(names: Iterable[str], config: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str((config.get("agents") or {}).get(name, {}).get("type") or name) for name in names}
+def _types(names: Iterable[str], config: WorkflowConfig) -> dict[str, str]:
+    return {name: str(config.agents.get(name, {}).get("type") or name) for name in names}
 
 
 BRANCH: Final = ("run", "branch")

@@ -12,8 +12,8 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
-from podium.core.model import Agent, Fields, Step
-from podium.core.settings import Prompt
+from podium.core.model import Agent, Step
+from podium.core.settings import Prompt, WorkflowConfig
 from podium.credentials import with_auth
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
@@ -49,14 +49,14 @@ class NoAgent:
 
 
 def resolve_agent(
-    host: Host, config: Fields, step: Step, started: AttemptStarted, names: Names
+    host: Host, config: WorkflowConfig, step: Step, started: AttemptStarted, names: Names
 ) -> ResolvedAgent | NoAgent:
     """Raises ConfigurationError, ExprError. `config` belongs to the workflow that contains the step."""
     verb = step.verb
     assert isinstance(verb, Agent)
     role = _text(verb.role, names)
     role_fields = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
-    agents = config.get("agents") or {}
+    agents = config.agents
     agent = _agent(verb, started, names, role_fields=role_fields, candidates=step.settings.candidates)
     agent = agent or default_agent(host.agents, agents, host.host_env)
     if agent is None:
@@ -104,12 +104,11 @@ def _text(value: Value, names: Names) -> str | None:
     return None if value is None else as_text(fill(value, names), Meter())
 
 
-def _role(config: Fields, name: str) -> Mapping[str, Any]:
-    roles = config.get("roles") or {}
+def _role(config: WorkflowConfig, name: str) -> Mapping[str, Any]:
+    roles = config.roles
     if name not in roles:
         raise ConfigurationError(f'there is no role "{name}"', hint=f"available: {', '.join(sorted(roles))}")
-    role: Mapping[str, Any] = roles[name]
-    return role
+    return roles[name]
 
 
 def _agent(

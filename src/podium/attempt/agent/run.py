@@ -61,7 +61,7 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     end = await _run_or_reuse(attempt)
     if end.reused:
         return end
-    await to_thread.run_sync(write_transcript, attempt, attempt.work.config.get("record") or {}, end)
+    await to_thread.run_sync(write_transcript, attempt, attempt.work.config.record, end)
     if attempt.exchange.request is not None:
         await to_thread.run_sync(write_recording, attempt, attempt.exchange.request, end)
     log = host.log_dir(attempt.started.path, attempt.started.attempt).relative_to(host.run_dir).as_posix()
@@ -135,7 +135,7 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
     if attempt.exchange.removed:
         rules = ", ".join(f"{name} ({count})" for name, count in attempt.exchange.removed.items())
         host.on_progress(started.path, note(f"redacted from the prompt (looks like a secret): {rules}"))
-    await to_thread.run_sync(write_request, attempt, attempt.work.config.get("record") or {})
+    await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
     kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
     tree = await to_thread.run_sync(_review_tree, attempt) if attempt.verb.judge else None
     async with open_workspace(

@@ -21,7 +21,7 @@ from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.core import settings
 from podium.core.expressions.nodes import Names
 from podium.redaction.scan import scrub
-from podium.tasks.partials import partials_of, render_partial
+from podium.tasks.partials import render_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
 FOLDER: Final = "prompts"
@@ -115,7 +115,7 @@ def _rendered(
 def _parsed(attempt: AgentAttempt, source: settings.Prompt) -> Prompt:
     name = source.file or ""
     folder = attempt.host.project / (Path(name).parent if name else FOLDER)
-    return parse_prompt(source.text, folder=folder, name=name, partials=partials_of(attempt.work.config))
+    return parse_prompt(source.text, folder=folder, name=name, partials=attempt.work.config.partials)
 
 
 def _additions(attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:

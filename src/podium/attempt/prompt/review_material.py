@@ -9,7 +9,7 @@ from typing import Any, Final
 from podium.attempt.host import Host
 from podium.attempt.prompt.tree_files import files_of
 from podium.core.expressions.values import Meter, plain
-from podium.core.model import Fields
+from podium.core.settings import WorkflowConfig
 from podium.core.types import Tree
 from podium.git.repository import tree_of
 from podium.git.trees.diff import changed_paths, diff
@@ -24,7 +24,9 @@ OUTPUT: Final = 20_000
 SHOWN_PATHS: Final = 200
 
 
-def material_of(host: Host, review: ReviewScope, config: Fields, *, tree: Tree | None, nonce: str) -> str:
+def material_of(
+    host: Host, review: ReviewScope, config: WorkflowConfig, *, tree: Tree | None, nonce: str
+) -> str:
     """Quotes texts written by agents; the partial provides the wording around them."""
     findings = truncate_middle(review.open_findings, DIFF_BYTES)
     facts = {

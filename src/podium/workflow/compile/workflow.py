@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from podium.core.model import Block, Call, Check, ForEach, Input, Repeat, Set, Step, Target, Workflow
 from podium.core.policy import NO_LIMITS, Count, Limits, PassRule
+from podium.core.settings import WorkflowConfig
 from podium.core.types import Outcome
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, review
 from podium.workflow.compile.leaves import human, retry_layers
 from podium.workflow.compile.settings import block_output, output
-from podium.workflow.compile.values import CompileContext, freeze, present_fields
+from podium.workflow.compile.values import CompileContext, freeze
 from podium.workflow.compile.work import agent_step, command_step, git_step, wait_step
 from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import FINALLY_TIMEOUT, LIMITS, OTHER_RETRY
@@ -30,18 +31,6 @@ from podium.workflow.schema.step import Step as RawStep
 from podium.workflow.schema.verb_keys import all_steps
 from podium.workflow.workers import workers_of
 
-_CONFIG: Final = (
-    "agents",
-    "roles",
-    "secrets",
-    "notify",
-    "record",
-    "context",
-    "workspace",
-    "sandbox",
-    "network",
-    "protect",
-)
 _TARGET_WORDS: Final = ("next", "end", "fail", "break")
 
 Names = Mapping[str, int]
@@ -112,12 +101,17 @@ def _advisor(context: CompileContext) -> Step | None:
     return agent_step(replace(context, failure_handled=True), "advisor", raw_step)
 
 
-def _config(context: CompileContext) -> Mapping[str, Any]:
-    raw = context.source.raw
-    config = {key: freeze(raw[key]) for key in _CONFIG if key in raw}
-    partials = freeze(context.source.partial_texts()) or None
-    return present_fields(
-        {**config, "agents": context.value(raw.get("agents", {}), ("agents",)), "partials": partials}
+def _config(context: CompileContext) -> WorkflowConfig:
+    raw, workspace = context.source.raw, context.source.file.workspace
+    agents: Any = context.value(raw.get("agents") or {}, ("agents",))
+    return WorkflowConfig(
+        agents=agents,
+        roles=freeze(raw.get("roles") or {}),
+        partials=freeze(context.source.partial_texts()),
+        record=freeze(raw.get("record") or {}),
+        secrets=freeze(raw.get("secrets") or ()),
+        notify=freeze(raw.get("notify") or ()),
+        works_in_project=workspace is not None and workspace.mode == "inplace",
     )
 
 

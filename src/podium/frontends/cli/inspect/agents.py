@@ -43,7 +43,7 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
     installed = InstalledAgents()
     for fault in installed.look_up_all():
         complain(fault)
-    configured = {} if file is None else open_workflow(file, user_dir=user_dir()).config.get("agents") or {}
+    configured = {} if file is None else open_workflow(file, user_dir=user_dir()).config.agents
     listing = anyio.run(list_agents, configured, installed, dict(os.environ))
     supported = matrix(installed)
     gpu = anyio.run(local_models, configured, dict(os.environ)) if as_gpu or as_json else None
