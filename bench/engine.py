@@ -168,7 +168,7 @@ def _played(log: Log, said: tuple[Effect, ...], steps: int) -> tuple[Effect, ...
     for _ in range(steps):
         (effect,) = said
         assert isinstance(effect, RunAttempt)
-        asked = effect.asked
+        asked = effect.started
         done = AttemptEnded(Millis(2), asked.path, asked.attempt, "ok", result={"text": "", "exit_code": 0})
         found = log.handle(done, Millis(2), cause="bench")
         assert not isinstance(found, Refusal)

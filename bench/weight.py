@@ -37,7 +37,7 @@ def play_all(log: Log, workflow: Workflow) -> None:
     while waiting:
         effect = waiting.popleft()
         assert isinstance(effect, RunAttempt)
-        done = AttemptEnded(Millis(2), effect.asked.path, effect.asked.attempt, "ok", result={"text": ""})
+        done = AttemptEnded(Millis(2), effect.started.path, effect.started.attempt, "ok", result={"text": ""})
         said = log.handle(done, Millis(2), cause="bench")
         assert not isinstance(said, Refusal)
         waiting.extend(said)

@@ -94,11 +94,24 @@ def _plant(bug: Bug) -> Verdict:
         return Verdict(
             bug, caught=False, text=f"text not found once but {count} times in {bug.file}: {bug.old!r}"
         )
+    undefined = _undefined_names(bug)
+    if undefined:
+        return Verdict(bug, caught=False, text=f"the change only crashes: {undefined}")
     begun = time.monotonic()
     output = _run(bug.tests, bug, SECONDS)
     names = ", ".join(test.rpartition("::")[2] for test in bug.tests)
     text = f"caught by {names}" if output else f"SURVIVED {names}"
     return Verdict(bug, bool(output), text, time.monotonic() - begun)
+
+
+def _undefined_names(bug: Bug) -> str:
+    """What the changed file uses but does not define; a bug that fails with NameError would prove nothing."""
+    text = (ROOT / "src/podium/core" / bug.file).read_text().replace(bug.old, bug.new)
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "-"]
+    check = subprocess.run(
+        [*command, "--output-format", "concise"], input=text, capture_output=True, text=True, check=False
+    )
+    return "" if check.returncode == 0 else check.stdout + check.stderr
 
 
 def _run(tests: Sequence[str], bug: Bug | None, seconds: float) -> str:

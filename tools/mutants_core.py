@@ -40,15 +40,15 @@ LIFE_BUGS: Final = (
     Bug(
         "a loop goes on after a break",
         "decide/scopes.py",
-        "if scope.leaving or scope.hard is not None:",
-        "if scope.hard is not None:",
+        "if scope.breaking or scope.limit_hit is not None:",
+        "if scope.limit_hit is not None:",
         (FLOW + "after_a_break_a_loop_starts_no_iteration_and_lets_the_running_ones_finish",),
     ),
     Bug(
         "a reservation of money is never released",
         "ledger.py",
-        "held=_minus(ledger.held, reserve)",
-        "held=ledger.held",
+        "reserved=_minus(ledger.reserved, reserve)",
+        "reserved=ledger.reserved",
         ENDS,
     ),
     Bug(
@@ -68,8 +68,8 @@ LIFE_BUGS: Final = (
     Bug(
         "the head of the queue skips one",
         "evolve/leaves.py",
-        "    head = state.head\n",
-        "    head = state.head + 1\n",
+        "    head = state.queue_head\n",
+        "    head = state.queue_head + 1\n",
         ENDS,
     ),
     Bug(
@@ -131,8 +131,8 @@ LIFE_BUGS: Final = (
     Bug(
         "a stale answer is accepted",
         "handle.py",
-        "if not in_flight or effect.asked.attempt != message.attempt:",
-        "if not in_flight:",
+        "isinstance(effect, IN_FLIGHT) and effect.started.attempt == message.attempt",
+        "isinstance(effect, IN_FLIGHT)",
         TWICE,
     ),
     Bug(
@@ -285,7 +285,7 @@ CRASH_BUGS: Final = (
         "a question is closed by the first of two approvals",
         "evolve/leaves.py",
         "    if enough:\n",
-        "    if given:\n",
+        "    if approvals:\n",
         PENDING,
     ),
 )
@@ -331,7 +331,7 @@ CANCEL_BUGS: Final = (
         "finally is left out after a failure",
         "decide/completion.py",
         "    if last is None:\n",
-        '    if last is None or done.outcome != "passed":\n',
+        '    if last is None or end.outcome != "passed":\n',
         FINALLY,
     ),
     Bug(

@@ -102,29 +102,29 @@ BOUND_BUGS: Final = (
     Bug(
         "one wait for quota too many",
         "decide/attempts.py",
-        "soft.quota <= QUOTA_WAITS",
-        "soft.quota <= QUOTA_WAITS + 1",
+        "uncounted.quota <= QUOTA_WAITS",
+        "uncounted.quota <= QUOTA_WAITS + 1",
         QUOTA,
     ),
     Bug(
         "one transient retry too many",
         "decide/attempts.py",
-        "soft.transient <= step.retry.transient",
-        "soft.transient <= step.retry.transient + 1",
+        "uncounted.transient <= step.retry.transient",
+        "uncounted.transient <= step.retry.transient + 1",
         BOUNDS,
     ),
     Bug(
         "one repair too many",
         "decide/attempts.py",
-        "leaf.soft.repair <= leaf.place.step.retry.repair",
-        "leaf.soft.repair <= leaf.place.step.retry.repair + 1",
+        "leaf.uncounted.repair <= leaf.place.step.retry.repair",
+        "leaf.uncounted.repair <= leaf.place.step.retry.repair + 1",
         BOUNDS,
     ),
     Bug(
         "one fallback too many",
         "decide/attempts.py",
-        "soft.fallback < len(verb.fallback)",
-        "soft.fallback <= len(verb.fallback)",
+        "uncounted.fallback < len(verb.fallback)",
+        "uncounted.fallback <= len(verb.fallback)",
         BOUNDS,
     ),
     Bug(
@@ -159,8 +159,8 @@ BOUND_BUGS: Final = (
     Bug(
         "visits are no transitions",
         "ledger.py",
-        "return visit > 1 or not parent.fanned",
-        "return visit == 1 and not parent.fanned",
+        "return visit > 1 or not parent.in_for_each",
+        "return visit == 1 and not parent.in_for_each",
         QUESTIONS,
     ),
 )
@@ -190,7 +190,7 @@ MONEY_BUGS: Final = (
     Bug(
         "money: refused while it is only held",
         "decide/dispatch.py",
-        "if book.busy or book.held != Amounts():",
+        "if book.busy or book.reserved != Amounts():",
         "if False:",
         MONEY,
     ),
@@ -280,8 +280,8 @@ PEOPLE_BUGS: Final = (
     Bug(
         "one approval too few is enough",
         "evolve/leaves.py",
-        "len(approvals) >= leaf.asked.approvals",
-        "len(approvals) + 1 >= leaf.asked.approvals",
+        "len(approvals) >= leaf.approval_request.approvals",
+        "len(approvals) + 1 >= leaf.approval_request.approvals",
         PEOPLE,
     ),
     Bug(
@@ -322,8 +322,8 @@ PEOPLE_BUGS: Final = (
     Bug(
         "a pause is ignored",
         "decide/dispatch.py",
-        "if state.head == state.tail or state.paused:",
-        "if state.head == state.tail:",
+        "if state.queue_head == state.queue_tail or state.paused:",
+        "if state.queue_head == state.queue_tail:",
         PAUSE,
     ),
     Bug(
@@ -339,22 +339,22 @@ HEARD_BUGS: Final = (
     Bug(
         "money: a run outlives its own limit",
         "evolve/endings.py",
-        "hard=parent.hard if event.hard is None else event.hard",
-        "hard=event.hard or parent.hard",
+        "limit_hit=parent.limit_hit if event.limit_hit is None else event.limit_hit",
+        "limit_hit=event.limit_hit or parent.limit_hit",
         MONEY,
     ),
     Bug(
         "the clean-up hides what was decided",
         "evolve/endings.py",
-        "told=event.path if is_answer else parent.told",
-        "told=event.path",
+        "last_answer=event.path if is_answer else parent.last_answer",
+        "last_answer=event.path",
         ADVICE,
     ),
     Bug(
         "a decision to stop is tried again",
         "decide/advice.py",
-        "decision.guidance or rule, hard=ROOT)",
-        "decision.guidance or rule)",
+        "decision.guidance or rule, limit_hit=ROOT\n",
+        "decision.guidance or rule\n",
         ADVICE,
     ),
     Bug(
@@ -388,8 +388,8 @@ HEARD_BUGS: Final = (
     Bug(
         "an answer about another tree is taken",
         "handle.py",
-        "query = (message.function, message.argument, message.tree)",
-        "query = (message.function, message.argument, getattr(asked, 'tree', None))",
+        "answered = (message.function, message.argument, message.tree)",
+        "answered = (message.function, message.argument, query and query.tree)",
         ("tests/core/test_handle.py::test_a_fact_about_another_tree_is_ignored",),
     ),
 )

@@ -76,15 +76,15 @@ BACK_BUGS: Final = (
     Bug(
         "the feedback of a jump is lost",
         "evolve/scopes.py",
-        "carry = (*scope.carry, *event.feedback)",
-        "carry = scope.carry",
+        "carry = (*scope.outgoing_feedback, *event.feedback)",
+        "carry = scope.outgoing_feedback",
         FEEDBACK,
     ),
     Bug(
         "feedback stops at a step that has no worker",
         "evolve/scopes.py",
-        "carry=() if step.has_worker else",
-        "carry=() if step else",
+        "outgoing_feedback=()\n        if step.has_worker\n",
+        "outgoing_feedback=()\n        if step\n",
         FEEDBACK,
     ),
 )
@@ -136,8 +136,8 @@ GATE_BUGS: Final = (
     Bug(
         "a skipped member counts against the rest",
         "decide/scopes.py",
-        "(scope.next if scope.leaving else scope.total) - scope.skipped",
-        "(scope.next if scope.leaving else scope.total)",
+        "(scope.next if scope.breaking else scope.total) - scope.skipped",
+        "(scope.next if scope.breaking else scope.total)",
         RULES,
     ),
 )
@@ -181,8 +181,8 @@ TREE_BUGS: Final = (
     Bug(
         "a join that was refused counts as joined",
         "evolve/joins.py",
-        'outcome: Merge = refused.get(path, "joined")',
-        'outcome: Merge = "joined"',
+        'outcome: JoinStatus = refused.get(path, "joined")',
+        'outcome: JoinStatus = "joined"',
         JOINS,
     ),
     Bug(
@@ -212,8 +212,8 @@ KEPT_BUGS: Final = (
     Bug(
         "a graph with one branch hands on what it began with",
         "queries/branch_trees.py",
-        "return sinks[0][1] if sinks else scope.fork",
-        "return scope.fork",
+        "return sinks[0][1] if sinks else scope.start_tree",
+        "return scope.start_tree",
         LOST,
     ),
     Bug(
@@ -266,8 +266,8 @@ GIT_BUGS: Final = (
     Bug(
         "a refused landing is taken as the best",
         "decide/attempts.py",
-        "isinstance(leaf.merge, RefusedMember) or isinstance(leaf.place.step.verb, Git):",
-        "isinstance(leaf.merge, Refused):",
+        "if leaf.best is None or is_refused or isinstance(leaf.place.step.verb, Git):",
+        "if leaf.best is None or is_refused:",
         OF_GIT,
     ),
     Bug(

@@ -42,7 +42,7 @@ def test_the_events_of_a_run_tell_what_all_its_ledgers_hold(drawn: Case, cuts: l
 
     root = CarriedSpend(ROOT, found["carried"], found["carried_unknown"], found["carried_time"])
     run_log_of = {one.path: (one.spent, one.unknown, one.time) for one in (root, *found["carried_steps"])}
-    books = {path: used(book) for path, book in run.state.ledgers.items() if not book.cleans}
+    books = {path: used(book) for path, book in run.state.ledgers.items() if not book.is_finally}
     nothing = (Amounts(), 0, 0)
     assert {path: run_log_of.get(path, nothing) for path in books} == books
 

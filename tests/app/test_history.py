@@ -140,7 +140,7 @@ def test_where_there_is_no_history_a_run_starts_as_if_nobody_had_asked(tmp_path:
     started = project.events(run)[0]
 
     assert isinstance(started, RunStarted)
-    assert started.run.usual == ()
+    assert started.run.typical_use == ()
 
 
 @pytest.mark.req("X3", "C19")

@@ -116,42 +116,46 @@ class Bench:
 
     async def _perform(self, effect: Any, state: State) -> Message:
         match effect:
-            case RunAttempt(asked=asked):
-                verb = state.instances[asked.path].place.step.verb
-                return await (self._agent if isinstance(verb, Agent) else self._perform_attempt)(asked, state)
+            case RunAttempt(started=started):
+                verb = state.instances[started.path].place.step.verb
+                return await (self._agent if isinstance(verb, Agent) else self._perform_attempt)(
+                    started, state
+                )
             case JoinTrees() | FindFact() | Watch():
                 work = work_for(effect, state, PreparedRun(workflow=self.workflow, host=self.host))
                 assert work is not None
                 report = await work()
                 assert report is not None
                 return report
-            case AskPerson(asked=question):
+            case AskPerson(request=question):
                 return Approve(question.path, "approve", "ann")
             case _:
                 raise AssertionError(effect)
 
-    async def _perform_attempt(self, asked: AttemptStarted, state: State) -> AttemptEnded:
-        return await perform_attempt(asked, state, self.host)
+    async def _perform_attempt(self, started: AttemptStarted, state: State) -> AttemptEnded:
+        return await perform_attempt(started, state, self.host)
 
-    async def _agent(self, asked: AttemptStarted, state: State) -> AttemptEnded:
-        leaf = state.instances[asked.path]
+    async def _agent(self, started: AttemptStarted, state: State) -> AttemptEnded:
+        leaf = state.instances[started.path]
         step = leaf.place.step
         names = InstanceNames(state, leaf)
-        async with open_workspace(self.host, asked, step, kind="clone", names=names) as workspace:
-            edit = self.edits.get(asked.path.split("~")[0])
+        async with open_workspace(self.host, started, step, kind="clone", names=names) as workspace:
+            edit = self.edits.get(started.path.split("~")[0])
             if edit is not None:
-                edit(workspace.folder, asked.attempt)
-            taken = await capture_change(self.host, workspace, asked)
+                edit(workspace.folder, started.attempt)
+            taken = await capture_change(self.host, workspace, started)
         if isinstance(taken, CaptureRefused):
             refused: AttemptResult = {"text": "", "message": taken.message}
-            return attempt_ended(self.host, asked, "failed", taken.reason, result=refused, tree=asked.start)
+            return attempt_ended(
+                self.host, started, "failed", taken.reason, result=refused, tree=started.start
+            )
         found = objection(self.host, step, names, taken)
-        text = f"{asked.path} {asked.attempt}"
+        text = f"{started.path} {started.attempt}"
         result: AttemptResult = {"text": text, "output": text, "files": list(taken.files)}
         if found is not None:
             result["message"] = found[1]
-            return attempt_ended(self.host, asked, "failed", found[0], result=result, tree=taken.tree)
-        return attempt_ended(self.host, asked, "ok", result=result, tree=taken.tree, change=taken.change)
+            return attempt_ended(self.host, started, "failed", found[0], result=result, tree=taken.tree)
+        return attempt_ended(self.host, started, "ok", result=result, tree=taken.tree, change=taken.change)
 
 
 def bench(

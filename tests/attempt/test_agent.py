@@ -12,7 +12,7 @@ import pytest
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.state import State
 from podium.process.sweep import sweep
-from tests.attempt.asked import Asked, ask
+from tests.attempt.agent_attempts import Asked, ask
 from tests.attempt.runs import perform_attempt
 from tests.git.kit import Project, git
 
@@ -274,7 +274,7 @@ def test_answers_are_compared_with_the_one_before(project: Project, tmp_path: Pa
     """
     _, played = ask(project, tmp_path, flow, cast)
 
-    likeness = [answer.likeness for answer in played.answers("it")]
+    likeness = [answer.similarity_percent for answer in played.answers("it")]
     assert likeness[:2] == [None, 100]
     assert likeness[2] is not None and likeness[2] < 90
     assert played.answers("it")[0].digest == played.answers("it")[1].digest
@@ -303,7 +303,7 @@ def test_long_answers_are_compared_as_a_whole(project: Project, tmp_path: Path) 
     flow = 'steps: {it: {agent: w, prompt: Write it, touches: [], gates: [{run: ["false"]}]}}'
     _, played = ask(project, tmp_path, flow, LONG, answers={"it#3/!exhausted": "fail: no"})
 
-    assert [answer.likeness for answer in played.answers("it")] == [None, 100, 100]
+    assert [answer.similarity_percent for answer in played.answers("it")] == [None, 100, 100]
 
 
 def test_outside_of_git_the_folder_itself_is_worked_in(tmp_path: Path) -> None:

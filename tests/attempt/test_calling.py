@@ -12,7 +12,7 @@ import pytest
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelRequest as Question
 from podium.testing.models.server import ModelServer, Rule, Tokens
-from tests.attempt.asked import Asked, Clock
+from tests.attempt.agent_attempts import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import Project
 from tests.installed import built_in

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from podium.attempt.agent.usage import likeness
-from tests.attempt.asked import ask
+from tests.attempt.agent_attempts import ask
 from tests.git.kit import Project
 
 

@@ -21,7 +21,7 @@ from podium.workflow.contracts.contract import OutputFault, Value, value_of
 from podium.workflow.contracts.examples import example
 from podium.workflow.contracts.json_schema import KEYWORDS, UnusableSchema, faults_of
 from podium.workflow.contracts.schema_check import SHAPES, schema_fault
-from tests.attempt.asked import ask
+from tests.attempt.agent_attempts import ask
 from tests.attempt.runs import bench
 from tests.git.kit import Project
 

@@ -11,7 +11,7 @@ from podium.attempt.agent.verdict import review_schema, verdict_of, with_ids
 from podium.core.types import Tree
 from podium.workflow.contracts.builtin import BUILTIN
 from podium.workflow.contracts.contract import OutputFault
-from tests.attempt.asked import ask
+from tests.attempt.agent_attempts import ask
 from tests.git.kit import Project, git, put
 
 pytestmark = pytest.mark.slow

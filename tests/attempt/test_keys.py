@@ -17,7 +17,7 @@ from podium.ports.agent_type import Credentials
 from podium.redaction.mask import Mask
 from podium.tasks.run_context import RunContext
 from podium.wiring import agent_uses, agents_for, make_host, played_by, used_agents
-from tests.attempt.asked import AGENTS, Asked, ask
+from tests.attempt.agent_attempts import AGENTS, Asked, ask
 from tests.git.kit import Project
 from tests.installed import agent
 

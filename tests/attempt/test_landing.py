@@ -37,9 +37,9 @@ def when_landing(bench_: Bench, do: Any) -> None:
 
     def before(effect: Any, state: State) -> None:
         if isinstance(effect, RunAttempt) and isinstance(
-            state.instances[effect.asked.path].place.step.verb, Git
+            state.instances[effect.started.path].place.step.verb, Git
         ):
-            do(effect.asked, state)
+            do(effect.started, state)
 
     bench_.before = before
 
@@ -306,7 +306,7 @@ def test_a_person_is_asked_about_exactly_the_tree_that_lands_and_before_it_does(
     def look(effect: Any, state: State) -> None:
         if isinstance(effect, AskPerson):
             tips.append(git(project.root, "rev-parse", "main"))
-            tips.append(str(effect.asked.tree))
+            tips.append(str(effect.request.tree))
 
     bench_.before = look
     played = bench_.play()
@@ -327,7 +327,7 @@ def test_if_the_branch_moves_while_the_gates_judge_they_judge_again_what_would_l
 
     def look(effect: Any, state: State) -> None:
         if isinstance(effect, AskPerson):
-            asked.append(str(effect.asked.tree))
+            asked.append(str(effect.request.tree))
             if len(asked) == 1:
                 commit_elsewhere(project, {"theirs.txt": "t\n"})
 

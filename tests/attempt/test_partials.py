@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.workflow.prompts.partials import PARTIALS, shipped_partial
-from tests.attempt.asked import ask
+from tests.attempt.agent_attempts import ask
 from tests.git.kit import Project
 
 REVIEWED = """

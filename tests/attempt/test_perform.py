@@ -26,7 +26,7 @@ def asked_of(bench_: Bench, inputs: dict[str, Any] | None = None) -> tuple[Attem
 
     def before(effect: object, state: State) -> None:
         if isinstance(effect, RunAttempt):
-            found.append((effect.asked, state))
+            found.append((effect.started, state))
 
     bench_.before = before
     bench_.play(inputs)

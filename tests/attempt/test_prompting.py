@@ -12,7 +12,7 @@ import pytest
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.state import State
 from podium.redaction.mask import Mask
-from tests.attempt.asked import Asked, ask
+from tests.attempt.agent_attempts import Asked, ask
 from tests.git.kit import Project
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from podium.attempt.agent.stall import explain_silence, with_silence_limits
 from podium.ports.agent import AgentResult, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished, Launch
 from podium.process.output import CapturedOutput
-from tests.attempt.asked import ask
+from tests.attempt.agent_attempts import ask
 from tests.git.kit import Project, new_project
 
 pytestmark = pytest.mark.slow

@@ -63,7 +63,7 @@ class Run:
     def perform(self, effects: Iterable[Effect], world: World) -> None:
         for effect in effects:
             if isinstance(effect, CancelAttempt):
-                started = effect.asked
+                started = effect.started
                 self.after(CANCEL_DELAY, AttemptEnded(self.now, started.path, started.attempt, "cancelled"))
             else:
                 perform(effect, self.state, world, self)  # type: ignore[arg-type]  # the same three methods
@@ -73,7 +73,7 @@ def start(
     workflow: Workflow, world: World, *, no_human: bool = False, usual: tuple[TypicalUse, ...] = ()
 ) -> Run:
     run = Run(initial(workflow))
-    run.at(Millis(0), Start(replace(FACTS, usual=usual), {}, {}, world.base(), no_human))
+    run.at(Millis(0), Start(replace(FACTS, typical_use=usual), {}, {}, world.base(), no_human))
     return run
 
 

@@ -135,7 +135,7 @@ class Game:
     def end(self, path: str, kind: Any = "ok", **rest: Any) -> None:
         """End the attempt in flight at this address, by default with a new tree."""
         effect: Any = self.state.pending[("attempt", Path(path))]
-        started = effect.asked
+        started = effect.started
         if kind == "ok" and "tree" not in rest:
             rest["tree"] = (
                 started.start
@@ -147,7 +147,7 @@ class Game:
     def end_with_change(self, path: str, **rest: Any) -> None:
         """End the attempt in flight successfully, with changed files."""
         effect: Any = self.state.pending[("attempt", Path(path))]
-        self.end(path, tree=Tree(f"{path}#{effect.asked.attempt}"), **rest)
+        self.end(path, tree=Tree(f"{path}#{effect.started.attempt}"), **rest)
 
     def give_verdict(
         self, path: str, decision: Any = "approve", score: float | None = 8, **rest: Any
@@ -163,7 +163,7 @@ class Game:
 
     def report_fact(self, path: str, value: Any) -> None:
         effect: Any = self.state.pending[("fact", Path(path))]
-        query = effect.asked
+        query = effect.query
         self.send(FactsFound(Millis(0), query.path, query.function, query.argument, query.tree, value))
 
     def end_join(self, path: str, tree: str | None = "joined", **rest: Any) -> None:

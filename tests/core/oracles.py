@@ -203,7 +203,7 @@ def _check_graph(run_log: RunLog, instance: InstanceLog) -> None:
         return
     if (
         instance.ended.reason == "exhausted"
-        or instance.ended.leaves
+        or instance.ended.breaks_loop
         or instance.ended.result == {"adopted": True}
     ):
         return
@@ -211,7 +211,7 @@ def _check_graph(run_log: RunLog, instance: InstanceLog) -> None:
     adopted = instance.entered is not None and instance.entered.adopt is not None
     if adopted or (not newest and not instance.expanded):
         return
-    left = any(child.ended is not None and child.ended.leaves for child in newest)
+    left = any(child.ended is not None and child.ended.breaks_loop for child in newest)
     assert left or len(newest) == len(block.steps), f"{instance.path} passed before all of it was entered"
     for child in newest:
         assert child.step is not None and child.ended is not None
@@ -324,7 +324,7 @@ def check_rules(run_log: RunLog) -> None:
 def _check_rule(run_log: RunLog, instance: InstanceLog, verb: Members | ForEach | Block) -> None:
     assert instance.ended is not None and instance.expanded is not None
     newest = [child for child in run_log.newest(instance) if child.ended is not None]
-    left = any(child.ended is not None and child.ended.leaves for child in newest)
+    left = any(child.ended is not None and child.ended.breaks_loop for child in newest)
     counted = [child for child in newest if child.ended is not None and child.ended.outcome != "skipped"]
     skipped = len(newest) - len(counted)
     total = len(counted) if left else instance.expanded.total - skipped

@@ -217,7 +217,8 @@ def check_money(run_log: RunLog) -> None:
                 pass
     assert all(purse.held == 0 for purse in purses.values())
     hit = any(
-        isinstance(e, StepEnded) and e.hard == "" and not run_log.is_shielded(e.path) for e in run_log.log
+        isinstance(e, StepEnded) and e.limit_hit == "" and not run_log.is_shielded(e.path)
+        for e in run_log.log
     )
     assert not hit or run_log.end is None or run_log.end.status != "passed", "a run outlived its own limit"
 
@@ -262,7 +263,7 @@ def _check_refusal(run_log: RunLog, purses: dict[tuple[Path, str], Purse], event
         or unit not in ("usd", "tokens", "calls")
     ):
         return
-    poor = [book for book in books(run_log, event.path) if event.hard in (book.path, None)]
+    poor = [book for book in books(run_log, event.path) if event.limit_hit in (book.path, None)]
     # `hard` is None outside the owner of the limit; then the limit is in the step's own ledger.
     assert poor and purses[(poor[0].path, unit)].held == 0, f"{event.path} is refused while {unit} is held"
 

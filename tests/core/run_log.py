@@ -145,7 +145,7 @@ def body_of(step: Step | None) -> Block | None:
 
 def is_fine(step: Step, ended: StepEnded) -> bool:
     """Whether the block continues after this end (language.md 5)."""
-    if ended.hard is not None:
+    if ended.limit_hit is not None:
         return False
     target = step.on.get(ended.outcome)
     if target is None:

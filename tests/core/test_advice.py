@@ -174,7 +174,7 @@ def test_the_breaker_can_ask_once_before_a_run_passes() -> None:
     ("rule", "answer"),
     [
         ({"repeat": 2}, {"digest": "same", "tree": None}),
-        ({"similar": 90}, {"digest": "", "likeness": 95}),
+        ({"similar": 90}, {"digest": "", "similarity_percent": 95}),
     ],
 )
 def test_the_breaker_asks_about_repeated_work(rule: dict[str, Any], answer: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ def test_the_breaker_asks_about_repeated_work(rule: dict[str, Any], answer: dict
         if game.open_questions():
             break
     assert game.open_questions() == ["#1/!advice"]
-    assert game.at("#1/!advice").place.about == next(iter(rule))
+    assert game.at("#1/!advice").place.topic == next(iter(rule))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_the_breaker_asks_about_reviews_that_go_in_circles(
         game.give_verdict(f"q{suffix}/j2", "reject", judged[1])
         if game.open_questions():
             break
-    assert game.at("#1/!advice").place.about == next(iter(rule))
+    assert game.at("#1/!advice").place.topic == next(iter(rule))
 
 
 QUIET: dict[str, Any] = {"visits": None, "cycle": None, "repeat": None, "plateau": None, "reversals": None}
@@ -240,7 +240,7 @@ def test_the_breaker_asks_when_a_reviewer_reopens_a_fixed_finding() -> None:
         ("t2", {"findings": (_finding("fixed"), other)}),
         ("t3", {"findings": (_finding("open"),)}),
     )
-    assert game.at("#1/!advice").place.about == "reversals"
+    assert game.at("#1/!advice").place.topic == "reversals"
 
 
 def test_a_finding_that_stays_open_or_fixed_is_not_a_reversal() -> None:
@@ -261,7 +261,7 @@ def test_the_breaker_asks_when_a_reviewer_changes_its_verdict_on_the_same_tree()
         ("t1", {"findings": (_finding("open"),)}),
         ("t1", {"decision": "approve"}),
     )
-    assert game.at("#1/!advice").place.about == "reversals"
+    assert game.at("#1/!advice").place.topic == "reversals"
 
 
 def three_rounds(**rest: Any) -> Game:
@@ -295,7 +295,7 @@ def test_the_breaker_asks_about_work_that_alternates_between_two_versions() -> N
     rounds = [(tree, {"findings": (_finding("open"),)}) for tree in ("t1", "t2", "t1")]
     game = _rounds(Breaker(**{**QUIET, "repeat": 2}), *rounds)
 
-    assert game.at("#1/!advice").place.about == "repeat"
+    assert game.at("#1/!advice").place.topic == "repeat"
 
 
 def test_the_breaker_can_ask_about_attempts_within_one_visit() -> None:
@@ -335,7 +335,7 @@ def test_the_breaker_asks_about_each_total_once() -> None:
     )
     game.end("s0")
     game.end("s1")
-    assert game.at("#1/!advice").place.about == "transitions"
+    assert game.at("#1/!advice").place.topic == "transitions"
     decided(game, action="proceed")
     game.end("s2")
     game.end("s3")
@@ -355,6 +355,6 @@ def test_the_breaker_asks_after_several_failures_within_a_period(apart: int, ask
         game.end(f"b{suffix}", "failed")
     assert game.open_questions() == asked
     if asked:
-        assert (game.at(asked[0]).place.about, game.in_flight()) == ("failures", [])
+        assert (game.at(asked[0]).place.topic, game.in_flight()) == ("failures", [])
         decided(game, action="proceed")
     assert game.in_flight() == ["a~4"]

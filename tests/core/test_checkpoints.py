@@ -31,5 +31,5 @@ def test_the_breaker_asks_once_near_any_hard_limit(limits: Limits, used: Amounts
             break
         game.end(step, used=used)
 
-    assert game.at("#1/!advice").place.about == "near"
+    assert game.at("#1/!advice").place.topic == "near"
     assert game.state.ended is None

@@ -34,7 +34,7 @@ def refuse(game: Game, path: str, scope: str = "") -> RefusedMember:
 
 def started(game: Game, path: str) -> tuple[str | None, str | None]:
     effect: Any = game.state.pending[("attempt", Path(path))]
-    return effect.asked.base, effect.asked.start
+    return effect.started.base, effect.started.start
 
 
 def group(**rest: Any) -> Step:
@@ -49,16 +49,16 @@ def test_a_members_next_attempt_knows_why_the_join_was_refused() -> None:
     game.end_with_change("b")
     refused = refuse(game, "b")
     assert game.events(AttemptQueued)[-1].feedback == ("b#1",)
-    assert game.at("b").clash == JoinRefusal(1, refused)
+    assert game.at("b").join_refusal == JoinRefusal(1, refused)
     game.end("b", "transient")
-    assert game.at("b").clash == JoinRefusal(1, refused)
+    assert game.at("b").join_refusal == JoinRefusal(1, refused)
     game.end_with_change("d")
     game.end_join("", "ad")
     game.fire_timer("b", game.at("b").due or 0)  # type: ignore[union-attr]  # a leaf
     game.end_with_change("b")
     game.end_join("", "abd")
     assert game.outcome("b") == ("passed", "")
-    assert game.at("b").clash is None
+    assert game.at("b").join_refusal is None
 
 
 def test_a_refused_block_starts_again_from_the_work_of_the_others() -> None:
@@ -67,7 +67,7 @@ def test_a_refused_block_starts_again_from_the_work_of_the_others() -> None:
     game.end_with_change("g/c")
     refused = refuse(game, "g")
     assert game.events(StepReopened)[-1].feedback == ("g#1",)
-    assert game.at("g").clash == JoinRefusal(1, refused)
+    assert game.at("g").join_refusal == JoinRefusal(1, refused)
     assert started(game, "g/c~2") == ("a#1", "a#1")
     assert "g#1" in game.at("g/c~2").feedback
     game.end_with_change("g/c~2")
@@ -90,7 +90,7 @@ def test_conflicting_branches_get_the_reason_when_the_graph_is_retried() -> None
     game.end_with_change("g/y")
     refused = refuse(game, "g", "g")
     assert game.events(StepReopened)[-1].feedback == ("g#1",)
-    assert game.at("g").clash == JoinRefusal(1, refused)
+    assert game.at("g").join_refusal == JoinRefusal(1, refused)
     assert game.at("g/x~2").feedback == ("g#1",)
     game.end_with_change("g/x~2")
     game.end_with_change("g/y~2")

@@ -128,7 +128,12 @@ def test_values_of_subclasses_are_stored_as_their_base_type() -> None:
 
 def test_a_part_of_an_event_can_be_decoded_alone_and_strictly() -> None:
     facts = RunFacts(
-        "r", "w", carried=Amounts(calls=2), taken=((Path("a"), 1),), known=((Path("b"), 2),), unpriced=("x",)
+        "r",
+        "w",
+        carried=Amounts(calls=2),
+        reused=((Path("a"), 1),),
+        reusable=((Path("b"), 2),),
+        unpriced=("x",),
     )
     stored = encode(RunStarted(Millis(1), facts, "f", {}, {}))["run"]
 

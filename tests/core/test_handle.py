@@ -138,8 +138,8 @@ def test_a_person_who_approved_can_reject_while_the_question_is_open(action: str
     game.answer("a", by="ann")
     game.answer("a", action, by="ann", text="no wait")
     assert game.outcome("a") == (outcome, outcome)
-    given: Any = game.at("a")
-    assert [(each.by, each.action, each.text) for each in given.given] == [("ann", action, "no wait")]
+    leaf: Any = game.at("a")
+    assert [(each.by, each.action, each.text) for each in leaf.approvals] == [("ann", action, "no wait")]
 
 
 def test_a_late_answer_is_refused_with_the_name_of_the_earlier_approver() -> None:
@@ -251,7 +251,7 @@ def test_guidance_is_kept_for_the_next_worker() -> None:
     game.end("a")
     assert [event.text for event in game.events(GuidanceGiven)] == ["be brief"]
     effect: Any = game.state.pending[("attempt", Path("b"))]
-    assert effect.asked.guidance == ("be brief",)
+    assert effect.started.guidance == ("be brief",)
     assert game.state.guidance == ()
 
 

@@ -39,7 +39,7 @@ def test_a_call_waits_while_money_is_reserved_and_is_refused_when_it_is_spent() 
     assert game.in_flight() == ["a"]
     game.end("a", used=Amounts(MicroUsd(2 * DOLLAR)))
     assert game.outcome("b") == ("failed", "limit")
-    assert game.at("b").ending.hard == ROOT  # type: ignore[union-attr]  # it has ended
+    assert game.at("b").ending.limit_hit == ROOT  # type: ignore[union-attr]  # it has ended
     assert game.state.ended is not None
     assert (game.state.ended.status, game.state.ended.exit) == ("limited", 5)
 
@@ -87,7 +87,7 @@ def test_the_reservation_is_the_cap_else_typical_use_else_the_estimate(
 ) -> None:
     game = Game(
         flow(agent("a", touches=(), verb=Agent(estimate=estimate))),
-        facts={"usual": () if usual is None else (usual,)},
+        facts={"typical_use": () if usual is None else (usual,)},
     )
 
     assert reserved_for(game).reserve == Amounts(MicroUsd(reserved[0]), reserved[1], 1)
@@ -98,7 +98,7 @@ def test_typical_use_of_a_step_does_not_apply_to_a_step_of_the_same_name_elsewhe
     one = agent("one", touches=(), verb=Agent(estimate=Estimate(MicroUsd(3), 30)))
     usual = (TypicalUse("a/one", MicroUsd(5), 50), TypicalUse("one", MicroUsd(7), 70))
     loop = Step("a", Repeat(Step("a", block("seq", one)), always(False), "until", 2, "accept_best"))
-    game = Game(flow(loop, Step("b", block("seq", one))), facts={"usual": usual})
+    game = Game(flow(loop, Step("b", block("seq", one))), facts={"typical_use": usual})
 
     assert reserved_for(game).reserve.usd == 5
     game.end("a[1]/one")
@@ -109,7 +109,7 @@ def test_typical_use_of_a_step_does_not_apply_to_a_step_of_the_same_name_elsewhe
 
 def test_a_fallback_agent_does_not_use_the_cap_or_history_of_the_first_agent() -> None:
     verb = Agent(agent="one", fallback=("two",), estimate=Estimate(MicroUsd(3), 30, cap=MicroUsd(9)))
-    game = Game(flow(agent("a", touches=(), verb=verb)), facts={"usual": (TypicalUse("a", MicroUsd(5), 50),)})
+    game = Game(flow(agent("a", touches=(), verb=verb)), facts={"typical_use": (TypicalUse("a", MicroUsd(5), 50),)})
     game.end("a", "unavailable")
 
     assert reserved_for(game).agent == 1
@@ -122,7 +122,7 @@ def test_a_limit_of_an_inner_step_can_be_routed_by_its_block() -> None:
     game.end("g/a", used=Amounts(MicroUsd(DOLLAR)))
     assert game.outcome("g/b") == ("failed", "limit")
     assert game.outcome("g") == ("failed", "limit")
-    assert game.at("g").ending.hard is None  # type: ignore[union-attr]  # it has ended
+    assert game.at("g").ending.limit_hit is None  # type: ignore[union-attr]  # it has ended
     assert game.outcome() == ("failed", "limit")
 
 
@@ -147,7 +147,7 @@ def test_working_time_includes_attempts_and_not_waiting_for_people() -> None:
     ledger = game.state.ledgers[ROOT]
     assert working_time(ledger, game.state.at) == 1_000
     effect: Any = game.state.pending[("attempt", Path("b"))]
-    assert effect.asked.timeout == 2_000
+    assert effect.started.timeout == 2_000
     game.end("b")
     late = Game(flow(command("a"), command("b"), limits=Limits(time=Millis(1_000))))
     late.end("a")
@@ -166,7 +166,7 @@ def test_the_working_time_of_a_member_starts_with_its_own_attempt() -> None:
     game = Game(flow(Step("m", Members(members, join="discard"), has_worker=True), max_parallel=1))
     for number, member in enumerate("abc", 1):
         effect: Any = game.state.pending[("attempt", Path(f"m/{member}"))]
-        assert effect.asked.timeout == 60_000, "however long it has waited for its turn"
+        assert effect.started.timeout == 60_000, "however long it has waited for its turn"
         game.now = Millis(number * 50_000)
         game.end(f"m/{member}")
     assert game.outcome("m") == ("passed", "")

@@ -36,7 +36,7 @@ def test_repeated_crashes_do_not_repeat_a_call_beyond_its_limit(limits: Limits) 
     game.send(Recover(4))
 
     assert game.outcome("a") == ("failed", "limit")
-    assert game.state.ledgers[ROOT].held == Amounts()
+    assert game.state.ledgers[ROOT].reserved == Amounts()
     assert game.state.ledgers[ROOT].unknown == Amounts(MicroUsd(15), 150, 3)
     assert len(game.events(AttemptStarted)) == 1
 

@@ -57,22 +57,22 @@ def test_reminders_repeat_and_an_escalation_adds_people() -> None:
     )
     game = Game(flow(step))
     first: Any = game.at("h")
-    game.fire_timer("h", first.asked.remind)
+    game.fire_timer("h", first.approval_request.remind)
     assert game.last is not None
     assert len(game.last.effects) == 1
-    again: Any = game.at("h")
-    assert again.asked.remind == first.asked.remind + MINUTE
+    reminded: Any = game.at("h")
+    assert reminded.approval_request.remind == first.approval_request.remind + MINUTE
     assert isinstance(game.answer("h", by="boss"), object)
     assert game.open_questions() == ["h"]
-    game.fire_timer("h", first.asked.escalate)
+    game.fire_timer("h", first.approval_request.escalate)
     game.answer("h", by="boss")
     assert game.outcome("h") == ("passed", "")
 
 
 def test_an_escalation_does_not_restrict_who_may_answer() -> None:
     game = Game(flow(human("h", escalate_after=Millis(MINUTE), escalate_to=("boss",))))
-    asked: Any = game.at("h")
-    game.fire_timer("h", asked.asked.escalate)
+    leaf: Any = game.at("h")
+    game.fire_timer("h", leaf.approval_request.escalate)
     game.answer("h", by="anybody")
     assert game.outcome("h") == ("passed", "")
 

@@ -41,7 +41,9 @@ def test_a_person_is_asked_once_before_the_next_call_of_an_agent_without_a_price
 
     assert game.outcome() == ("passed", "")
     assert game.state.ledgers[ROOT].unknown.usd == 3 * DOLLAR
-    assert fold(flow(call("a"), call("b"), call("c"), limits=LIMITS), game.log).excused == ("price:mine",)
+    assert fold(flow(call("a"), call("b"), call("c"), limits=LIMITS), game.log).waived_rules == (
+        "price:mine",
+    )
 
 
 def test_a_refusal_to_continue_ends_the_step_and_keeps_earlier_work() -> None:

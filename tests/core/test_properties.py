@@ -43,7 +43,12 @@ def test_every_run_ends_and_leaves_nothing_behind(case: Case) -> None:
     assert not any(left), left
     assert state.busy == 0
     for path, ledger in state.ledgers.items():
-        assert (ledger.busy, ledger.held.usd, ledger.held.tokens, ledger.held.calls) == (0, 0, 0, 0), path
+        assert (ledger.busy, ledger.reserved.usd, ledger.reserved.tokens, ledger.reserved.calls) == (
+            0,
+            0,
+            0,
+            0,
+        ), path
     for path, instance in state.instances.items():
         assert instance.phase == "ended", path
 

@@ -258,7 +258,7 @@ def test_after_a_break_a_loop_starts_no_iteration_and_lets_the_running_ones_fini
     left: set[Path] = set()
     for event in log:
         match event:
-            case StepEnded(leaves=True) if (loop := loop_around(run_log, event.path)) is not None:
+            case StepEnded(breaks_loop=True) if (loop := loop_around(run_log, event.path)) is not None:
                 left.add(loop)
             case StepEntered(role="step"):
                 assert event.parent not in left, f"{event.path} was entered after a break"

@@ -18,7 +18,7 @@ from tests.core.kit import BASE, FALSE, Game, agent, block, command, flow, gates
 
 def started(game: Game, path: str) -> tuple[str | None, str | None]:
     effect: Any = game.state.pending[("attempt", Path(path))]
-    return effect.asked.base, effect.asked.start
+    return effect.started.base, effect.started.start
 
 
 def test_the_next_step_starts_from_the_tree_of_the_passed_one() -> None:

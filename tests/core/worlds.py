@@ -29,7 +29,7 @@ class Wild(RandomWorld):
         action = message.action
         if actions[0] not in ("approve", "answer"):
             action = actions[int(self._draw(f"{asked.path}:{number}", "wild") * len(actions))]
-            about = state.instances[asked.path].place.about
+            about = state.instances[asked.path].place.topic
             if action == "retry_different" and about.removeprefix(TO_A_PERSON) == "complete":
                 action = "proceed"  # At the end of a run this action would need the name of a step.
         # Some people who reject have approved before.

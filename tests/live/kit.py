@@ -21,7 +21,7 @@ from podium.ports.agent import Agent, Progress
 from podium.process.procfs import read_marker, read_pids
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelServer, Rule
-from tests.attempt.asked import Asked, Clock
+from tests.attempt.agent_attempts import Asked, Clock
 from tests.attempt.runs import Played, bench, perform_attempt
 from tests.git.kit import Project, new_project
 from tests.installed import agent as installed_agent
@@ -121,8 +121,8 @@ class Live(Asked):
 
     async def _perform(self, effect: Any, state: State) -> Message:
         if isinstance(effect, AskPerson):
-            path = effect.asked.path
-            priceless = state.instances[path].place.about.startswith(PRICE)
+            path = effect.request.path
+            priceless = state.instances[path].place.topic.startswith(PRICE)
             return Approve(path, "proceed" if priceless else "fail", "ann")
         return await super()._perform(effect, state)
 

@@ -25,7 +25,7 @@ from podium.core.state import State
 from podium.ports.agent import Agents, Progress
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelServer
-from tests.attempt.asked import Asked, Clock
+from tests.attempt.agent_attempts import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import Project
 from tests.relays import Trust
@@ -61,7 +61,7 @@ class Once(Asked):
 
     async def _perform(self, effect: Any, state: State) -> Message:
         if isinstance(effect, AskPerson):
-            return Approve(effect.asked.path, "fail", "ann")
+            return Approve(effect.request.path, "fail", "ann")
         return await super()._perform(effect, state)
 
 

@@ -42,7 +42,9 @@ class Worst(RandomWorld):
         reason = ended.reason
         if isinstance(leaf.place.step.verb, Git) and self._witness.at(started.path).outcome == "failed":
             reason = ""  # Not a conflict, which would be an outcome of its own.
-        ended = replace(ended, reason=reason, used=used, digest=place, likeness=None, verdict=verdict)
+        ended = replace(
+            ended, reason=reason, used=used, digest=place, similarity_percent=None, verdict=verdict
+        )
         return DelayedReport(Millis(0), ended)
 
     def _verdict_of(self, leaf: Leaf, state: State, tree: Tree | None) -> Verdict:
@@ -56,7 +58,7 @@ class Worst(RandomWorld):
         return self._witness.widths.get(step.name) or super()._width(step, place)
 
     def _answer(self, leaf: Leaf, state: State) -> AnswerKind:
-        step, soft = leaf.place.step, leaf.soft
+        step, soft = leaf.place.step, leaf.uncounted
         others = len(step.verb.fallback) if isinstance(step.verb, Agent) else 0
         if soft.transient < step.retry.transient or soft.fallback < others:
             return "transient"

@@ -36,7 +36,7 @@ def task_at(project: Project, tmp_path: Path, step: str) -> AttemptTask:
     tasks: list[AttemptTask] = []
 
     def before(effect: object, state: State) -> None:
-        if isinstance(effect, RunAttempt) and effect.asked.path == "it":
+        if isinstance(effect, RunAttempt) and effect.started.path == "it":
             task = task_of(effect, state)
             assert task is not None
             received = sent(task)

@@ -90,9 +90,9 @@ def run_to_end(folder: Path, file: str, inputs: Mapping[str, Any]) -> list[dict[
     while state.ended is None:
         for effect in [effect for _, effect in state.pending.items()]:
             if isinstance(effect, AskPerson):
-                project.say(run, Approve(effect.asked.path, "approve", "ann"))
+                project.say(run, Approve(effect.request.path, "approve", "ann"))
             elif isinstance(effect, RunAttempt) and effect.by_hand:
-                project.say(run, ManualWorkDone(effect.asked.path, "ann", "done"))
+                project.say(run, ManualWorkDone(effect.started.path, "ann", "done"))
         state = project.resume(run)
     return [encode(event) for event in project.events(run)]
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import get_args
 
 from podium.core import effects, events, types
+from podium.core.codec import STORED_NAMES
 from podium.core.evolve.lifecycle import TABLE
 from tools.pages import markdown
 from tools.pages.markdown import code, codes, table
@@ -107,8 +108,13 @@ def _section(kind: type, docs: Mapping[tuple[str, str], str]) -> str:
 
 def _fields(kind: type, docs: Mapping[tuple[str, str], str]) -> str:
     """The table of fields, with a column of meanings if any field has one."""
+    stored = STORED_NAMES.get(kind, {})
     rows = [
-        (code(field.name), code(str(field.type)), docs.get((kind.__name__, field.name), ""))
+        (
+            code(stored.get(field.name, field.name)),
+            code(str(field.type)),
+            docs.get((kind.__name__, field.name), ""),
+        )
         for field in fields(kind)
     ]
     if any(meaning for _, _, meaning in rows):

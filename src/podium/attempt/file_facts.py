@@ -31,9 +31,9 @@ from podium.tasks.task import FactTask
 
 
 async def find(task: FactTask, host: Host) -> FactsFound:
-    asked = task.asked
-    value = await answer(host, (asked.function, asked.argument), asked.tree)
-    return FactsFound(host.now(), asked.path, asked.function, asked.argument, asked.tree, value)
+    query = task.query
+    value = await answer(host, (query.function, query.argument), query.tree)
+    return FactsFound(host.now(), query.path, query.function, query.argument, query.tree, value)
 
 
 async def answer(host: Host, query: tuple[str, str], tree: Tree | None) -> Any:

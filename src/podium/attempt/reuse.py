@@ -32,7 +32,7 @@ async def find_prior(host: Host, task: AttemptTask, key: str) -> AttemptEnded | 
     answer = await to_thread.run_sync(_answer, host, task, key) if task.prior else None
     if answer is None and host.is_rehearsal:
         raise NoPriorResult
-    if answer is None and task.started.taken:
+    if answer is None and task.started.reused:
         return AttemptEnded(host.now(), task.started.path, task.started.attempt, "transient", GONE)
     return answer
 

@@ -23,7 +23,8 @@ from typing import (
     get_type_hints,
 )
 
-from podium.core.events import Event
+from podium.core.events import AttemptEnded, AttemptStarted, Event, StepEnded, StepEntered
+from podium.core.payloads import RunFacts
 
 Json: TypeAlias = Any
 """None, bool, int, float, str, list, or dict with text keys."""
@@ -34,6 +35,15 @@ T = TypeVar("T")
 
 TYPE: Final = "type"
 
+STORED_NAMES: Final[Mapping[type, Mapping[str, str]]] = {
+    AttemptEnded: {"similarity_percent": "likeness"},
+    AttemptStarted: {"reused": "taken"},
+    RunFacts: {"reused": "taken", "reusable": "known", "typical_use": "usual"},
+    StepEnded: {"breaks_loop": "leaves", "limit_hit": "hard"},
+    StepEntered: {"not_ready": "held"},
+}
+"""The attributes whose name in the log differs. The names in the log never change, so that old logs stay readable."""
+
 _PLAIN: Final = frozenset({NoneType, bool, int, float, str})
 
 
@@ -42,7 +52,8 @@ class CodecError(ValueError):
 
 
 class _Part(NamedTuple):
-    name: str
+    attribute: str
+    stored: str
     read: Convert
     write: Convert
     field: Field[Any]
@@ -83,17 +94,18 @@ def _writer(kind: Any) -> Callable[[Any], dict[str, Json]]:
     namespace: dict[str, Any] = {}
     always, lines = [f"{TYPE!r}: {kind.__name__!r}"] if kind in _TAGGED else [], []
     for part in _parts(kind):
-        namespace[f"_write_{part.name}"] = part.write
-        form = "{}" if part.write is _same else f"_write_{part.name}({{}})"
+        name = part.attribute
+        namespace[f"_write_{name}"] = part.write
+        form = "{}" if part.write is _same else f"_write_{name}({{}})"
         if part.field.default is MISSING:
-            always.append(f"{part.name!r}: {form.format(f'record.{part.name}')}")
+            always.append(f"{part.stored!r}: {form.format(f'record.{name}')}")
             continue
-        namespace[f"_default_{part.name}"] = part.field.default
+        namespace[f"_default_{name}"] = part.field.default
         lines += [
-            f"    value = record.{part.name}",
+            f"    value = record.{name}",
             # Most fields hold their default, and mostly the identical object, so the `is` test is the fast path.
-            f"    if value is not _default_{part.name} and value != _default_{part.name}:",
-            f"        fields[{part.name!r}] = {form.format('value')}",
+            f"    if value is not _default_{name} and value != _default_{name}:",
+            f"        fields[{part.stored!r}] = {form.format('value')}",
         ]
     source = "\n".join(
         ("def write(record):", f"    fields = {{{', '.join(always)}}}", *lines, "    return fields")
@@ -114,21 +126,27 @@ def _decode_record(kind: Any, value: Json) -> Any:
     if missing:
         raise CodecError(f"{kind.__name__} lacks the field {', '.join(missing)}")
     # Iterate over the stored fields, because most fields hold their default and are not stored.
-    return kind(**{name: reads[name](inner) for name, inner in value.items()})
+    arguments = {}
+    for name, inner in value.items():
+        attribute, read = reads[name]
+        arguments[attribute] = read(inner)
+    return kind(**arguments)
 
 
 @cache
-def _readers(kind: Any) -> tuple[dict[str, Convert], tuple[str, ...]]:
-    """The reader of each field, and the names of the required fields."""
+def _readers(kind: Any) -> tuple[dict[str, tuple[str, Convert]], tuple[str, ...]]:
+    """The attribute and the reader of each stored field, and the names of the required fields."""
     parts = _parts(kind)
-    required = tuple(part.name for part in parts if part.field.default is MISSING)
-    return {part.name: part.read for part in parts}, required
+    required = tuple(part.stored for part in parts if part.field.default is MISSING)
+    return {part.stored: (part.attribute, part.read) for part in parts}, required
 
 
 @cache
 def _parts(kind: Any) -> tuple[_Part, ...]:
-    hints = get_type_hints(kind)
-    return tuple(_Part(f.name, *_converters(hints[f.name]), f) for f in fields(kind))
+    hints, stored = get_type_hints(kind), STORED_NAMES.get(kind, {})
+    return tuple(
+        _Part(f.name, stored.get(f.name, f.name), *_converters(hints[f.name]), f) for f in fields(kind)
+    )
 
 
 def _converters(hint: Any) -> tuple[Convert, Convert]:

@@ -32,7 +32,7 @@ EffectKey: TypeAlias = tuple[EffectKind, Path]
 class RunAttempt:
     """Ends with AttemptEnded or AttemptDoubted."""
 
-    asked: AttemptStarted
+    started: AttemptStarted
     by_hand: bool = False
     """A person does the work; no process is needed until they finish, so the run may be parked."""
 
@@ -41,7 +41,7 @@ class RunAttempt:
 class CancelAttempt:
     """Replaces the RunAttempt. Ends with the AttemptEnded that confirms that the worker is gone."""
 
-    asked: AttemptStarted
+    started: AttemptStarted
     by_hand: bool = False
 
 
@@ -53,24 +53,24 @@ class StartTimer:
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    asked: ApprovalAsked
+    request: ApprovalAsked
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
     """Watch for what a `wait` step waits for. Ends with WaitEnded, SignalReceived or the step's timer."""
 
-    asked: WaitStarted
+    wait: WaitStarted
 
 
 @dataclass(frozen=True, slots=True)
 class FindFact:
-    asked: FactsAsked
+    query: FactsAsked
 
 
 @dataclass(frozen=True, slots=True)
 class JoinTrees:
-    asked: JoinAsked
+    join: JoinAsked
 
 
 Effect: TypeAlias = RunAttempt | CancelAttempt | StartTimer | AskPerson | Watch | FindFact | JoinTrees

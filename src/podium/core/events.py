@@ -47,7 +47,7 @@ class StepEntered:
     start: Tree | None = None
     feedback: tuple[Path, ...] = ()
     stale: tuple[int, ...] = ()
-    held: bool = False
+    not_ready: bool = False
     """True if the child cannot be dispatched yet, because a fact or a joined base is missing."""
     adopt: Path | None = None
     """The earlier visit whose result this visit takes instead of working."""
@@ -83,7 +83,7 @@ class AttemptStarted:
     guidance: tuple[str, ...] = ()
     claim: tuple[str, ...] | None = ()
     """Globs of the files it may change: None is all, () is none."""
-    taken: bool = False
+    reused: bool = False
     """True if no work is done: the attempt reuses the result of an earlier run, and nothing is reserved for it."""
 
 
@@ -103,7 +103,7 @@ class AttemptEnded:
     window: int | None = None
     retry_at: Millis | None = None
     digest: str = ""
-    likeness: int | None = None
+    similarity_percent: int | None = None
     """How similar this answer is to the step's previous one, in percent."""
     key: str = ""
     """A hash of the whole request: a later run may reuse this answer for an equal request."""
@@ -282,9 +282,9 @@ class StepEnded:
     tree: Tree | None = None
     sets: tuple[tuple[str, Any], ...] = ()
     degraded: bool = False
-    leaves: bool = False
+    breaks_loop: bool = False
     """True if the enclosing loop ends with this step."""
-    hard: Path | None = None
+    limit_hit: Path | None = None
     """The ledger whose limit ended the step, or the run if a decision halted it; no `on` inside that scope applies."""
     message: str = ""
     score: float | None = None

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, assert_never
 from podium.core.addresses import ROOT
 from podium.core.decide.advice import decision_in, invalid_decision
 from podium.core.decide.approvals import has_approved, late_veto, may_answer
-from podium.core.effects import IN_FLIGHT, AskPerson, RunAttempt, StartTimer, Watch
+from podium.core.effects import IN_FLIGHT, AskPerson, FindFact, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
@@ -102,10 +102,8 @@ def _report(
     match message:
         case AttemptEnded():
             effect = state.pending.get(("attempt", message.path))
-            in_flight = isinstance(effect, IN_FLIGHT)
-            if not in_flight or effect.asked.attempt != message.attempt:  # type: ignore[union-attr]  # in_flight implies it
-                return ()
-            return (_with_time(message, now),)
+            in_flight = isinstance(effect, IN_FLIGHT) and effect.started.attempt == message.attempt
+            return (_with_time(message, now),) if in_flight else ()
         case WaitEnded():
             return (_with_time(message, now),) if ("wait", message.path) in state.pending else ()
         case FactsFound():
@@ -128,9 +126,9 @@ def _with_time(report: R, now: Millis) -> R:
 
 def _fact_report(state: State, message: FactsFound, now: Millis) -> tuple[Event, ...]:
     effect = state.pending.get(("fact", message.path))
-    request: Any = None if effect is None else effect.asked  # type: ignore[union-attr]  # FindFact under this key
-    query = (message.function, message.argument, message.tree)
-    if request is None or (request.function, request.argument, request.tree) != query:
+    query = effect.query if isinstance(effect, FindFact) else None
+    answered = (message.function, message.argument, message.tree)
+    if query is None or (query.function, query.argument, query.tree) != answered:
         return ()
     return (_with_time(message, now),)
 
@@ -143,9 +141,9 @@ def _timer_fired(state: State, message: Fired, now: Millis) -> tuple[Event, ...]
         match state.pending.get((kind, message.path)):
             case StartTimer(due=due):
                 dues.append(due)
-            case Watch(asked=wait):
+            case Watch(wait=wait):
                 dues.append(wait.due)
-            case AskPerson(asked=request):
+            case AskPerson(request=request):
                 dues.extend((request.expires, request.remind, request.escalate))
             case _:
                 pass
@@ -163,9 +161,9 @@ def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
     for (kind, path), effect in state.pending.items():
         if kind != "attempt" or not isinstance(effect, RunAttempt) or effect.by_hand:
             continue
-        place, reserve = state.instances[path].place, effect.asked.reserve
+        place, reserve = state.instances[path].place, effect.started.reserve
         if not place.step.repeatable or (reserve.calls and shortfall(after, place.ledger, reserve)):
-            doubted.append(AttemptDoubted(now, path, effect.asked.attempt))
+            doubted.append(AttemptDoubted(now, path, effect.started.attempt))
             after = evolve(after, doubted[-1])
         elif reserve.calls:
             lost.append(path)
@@ -199,14 +197,18 @@ def _command(
 
 def _approve(state: State, message: Approve, now: Millis) -> Handled:
     leaf = state.instances.get(message.path)
-    if not isinstance(leaf, Leaf) or leaf.asked is None or ("person", message.path) not in state.pending:
+    if (
+        not isinstance(leaf, Leaf)
+        or leaf.approval_request is None
+        or ("person", message.path) not in state.pending
+    ):
         veto = late_veto(state, message, now)
         if veto is not None:
             return _veto(state, veto, now)
-        approver = leaf.given[-1].by if isinstance(leaf, Leaf) and leaf.given else None
+        approver = leaf.approvals[-1].by if isinstance(leaf, Leaf) and leaf.approvals else None
         by = f"; {approver} has already answered" if approver else ""
         return Refusal("not_waiting", f"{message.path!r} is not waiting for an answer{by}")
-    step, request = leaf.place.step, leaf.asked
+    step, request = leaf.place.step, leaf.approval_request
     allowed = actions_of(step)
     if message.action not in allowed:
         return Refusal(
@@ -219,7 +221,7 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     groups = dict(workflow_of(state, leaf.place).people)
     if not may_answer(request.by, message.by, groups):
         return Refusal("not_asked", f"{message.by} may not answer; only {', '.join(request.by)} may")
-    if message.action == "approve" and has_approved(leaf.given, message.by):
+    if message.action == "approve" and has_approved(leaf.approvals, message.by):
         return Refusal("answered", f"{message.by} has already approved {message.path!r}")
     choices = step.output.choices
     if message.action == "answer" and choices and message.answer not in choices:

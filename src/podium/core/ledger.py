@@ -40,7 +40,7 @@ def timed_ledgers(ledgers: list[Ledger]) -> list[Ledger]:
     """The part of a chain in which time and transitions count: all of it, or up to the ledger of `finally`."""
     if len(ledgers) > 1:
         for length, ledger in enumerate(ledgers, start=1):
-            if ledger.cleans:
+            if ledger.is_finally:
                 return ledgers[:length]
     return ledgers
 
@@ -76,7 +76,7 @@ def _short_unit(ledger: Ledger, reserve: Amounts, at: Millis | None) -> Unit | N
 
 def total(ledger: Ledger) -> Amounts:
     """What counts against the limits: spent, reserved and unknown amounts together."""
-    spent, reserved, unknown = ledger.spent, ledger.held, ledger.unknown
+    spent, reserved, unknown = ledger.spent, ledger.reserved, ledger.unknown
     return Amounts(
         MicroUsd(spent.usd + reserved.usd + unknown.usd),
         spent.tokens + reserved.tokens + unknown.tokens,
@@ -117,7 +117,7 @@ def counts_as_transition(role: Role, parent: Placement, *, index: int, visit: in
         return role in ("question", "advice")
     match parent.step.verb:
         case Block() | Call():
-            return visit > 1 or not parent.fanned
+            return visit > 1 or not parent.in_for_each
         case Repeat():
             return index > 0
         case ForEach():
@@ -139,7 +139,7 @@ def reserve_amounts(draft: State, place: Placement, event: AttemptStarted, *, ti
         draft.ledgers.put(
             ledger.path,
             ledger._replace(
-                held=_plus(ledger.held, event.reserve),
+                reserved=_plus(ledger.reserved, event.reserve),
                 since=ledger.since if ledger.busy else event.at,
                 busy=ledger.busy + (level < working),
             ),
@@ -159,7 +159,7 @@ def settle(draft: State, place: Placement, reserve: Amounts, event: AttemptEnded
         draft.ledgers.put(
             ledger.path,
             ledger._replace(
-                held=_minus(ledger.held, reserve),
+                reserved=_minus(ledger.reserved, reserve),
                 spent=_plus(ledger.spent, used),
                 unknown=_plus(ledger.unknown, unknown),
                 window=max(ledger.window, event.window or 0),

@@ -58,15 +58,15 @@ class RunFacts:
     """The working time of the earlier run."""
     carried_steps: tuple[CarriedSpend, ...] = ()
     """The same for each of its steps that has its own limits."""
-    taken: tuple[tuple[Path, int], ...] = ()
+    reused: tuple[tuple[Path, int], ...] = ()
     """Steps whose results are reused, with the number of attempts; these count against no limit."""
-    known: tuple[tuple[Path, int], ...] = ()
+    reusable: tuple[tuple[Path, int], ...] = ()
     """Other steps with results, up to which attempt; these are tried before a limit refuses a new call."""
     unpriced: tuple[str, ...] = ()
     """Agents known before the run to report no price."""
     accepts: tuple[str, ...] = ()
     """Agents that the user allowed, before the run, to work without a price; `*` is all."""
-    usual: tuple[TypicalUse, ...] = ()
+    typical_use: tuple[TypicalUse, ...] = ()
     """Typical use of calls, as known when the run started."""
 
 

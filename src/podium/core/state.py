@@ -37,7 +37,7 @@ from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
 from podium.core.types import MicroUsd, Millis, Path, Tree
 
-Merge: TypeAlias = Literal["queued", "joined"] | RefusedMember | None
+JoinStatus: TypeAlias = Literal["queued", "joined"] | RefusedMember | None
 """The progress of merging a member's tree onto the head of its scope."""
 
 Phase: TypeAlias = Literal["ready", "open", "working", "answered", "paused", "waiting", "ended"]
@@ -58,21 +58,21 @@ class Placement:
     parent: Path
     step: Step
     role: Role
-    slot: int
+    index: int
     """Its index among the children of its parent."""
     visit: int
     frame: Path
     """The scope whose variables it reads and writes."""
     ledger: Path
     """The nearest scope with limits."""
-    fanned: bool
+    in_for_each: bool
     """Inside a `for_each` iteration, where the number of items bounds forward moves and `transitions` does not."""
-    shield: bool
+    in_finally: bool
     """Inside `finally`, which a plain cancel does not stop."""
     base: Tree | None
     start: Tree | None
     entered: Millis
-    about: str
+    topic: str
     target: int
     adopt: Path | None
     order: Order
@@ -114,27 +114,27 @@ class Leaf:
     """The number of the current attempt; it increases with every start."""
     tries: int = 0
     """Finished tries that count against `retry.attempts`."""
-    soft: UncountedTries = UncountedTries()
+    uncounted: UncountedTries = UncountedTries()
     ticket: int = -1
     """Its number in the queue for a slot; -1 if it is not queued."""
     due: Millis | None = None
     answer: AttemptEnded | None = None
-    doubted: bool = False
-    asked: ApprovalAsked | None = None
-    given: tuple[ApprovalGiven, ...] = ()
-    silent: bool = False
+    outcome_unknown: bool = False
+    approval_request: ApprovalAsked | None = None
+    approvals: tuple[ApprovalGiven, ...] = ()
+    expired: bool = False
     """The time to answer, or the time of a `wait`, has run out."""
     feedback: tuple[Path, ...] = ()
     """Newest last."""
-    aside: Path | None = None
+    side_child: Path | None = None
     """The live child that the engine added: gates or a question."""
-    told: Path | None = None
+    last_answer: Path | None = None
     """The question or advice answered last, until the answer has been acted on."""
     base: Tree | None = None
     usd: MicroUsd = MicroUsd(0)
     best: BestAttempt | None = None
-    merge: Merge = None
-    clash: JoinRefusal | None = None
+    join_status: JoinStatus = None
+    join_refusal: JoinRefusal | None = None
     """The last time a join refused its work; cleared when a join accepts it."""
     facts: tuple[FactsFound, ...] = ()
     ending: StepEnded | None = None
@@ -158,43 +158,43 @@ class Scope:
     ok: int = 0
     bad: int = 0
     skipped: int = 0
-    aside: Path | None = None
-    told: Path | None = None
+    side_child: Path | None = None
+    last_answer: Path | None = None
     last: Path | None = None
     """The ordinary child that ended most recently."""
     routes: tuple[Path, ...] = ()
     """Graph: children whose outcome leads back to an ancestor."""
     jump: int = -1
-    carry: tuple[Path, ...] = ()
+    outgoing_feedback: tuple[Path, ...] = ()
     """Feedback for the next agent that is entered."""
     feedback: tuple[Path, ...] = ()
     ready: tuple[int, ...] = ()
     """Graph: children whose needs have ended and that have not been entered."""
-    trail: tuple[int, ...] = ()
+    recent_children: tuple[int, ...] = ()
     """The children entered most recently, for the breaker."""
     head: Tree | None = None
-    fork: Tree | None = None
+    start_tree: Tree | None = None
     """The head when the scope was opened; parallel children start from it."""
     items: tuple[Any, ...] = ()
     keys: tuple[str, ...] = ()
     dependents: tuple[tuple[int, ...], ...] = ()
     """Graph of items: for each item, the items that directly need it."""
-    leaving: bool = False
+    breaking: bool = False
     expired: bool = False
     closing: bool = False
     """`finally` has been entered."""
-    hard: Path | None = None
-    asked: int = 0
+    limit_hit: Path | None = None
+    questions_asked: int = 0
     """Questions asked here, so that each has an address of its own."""
-    joined: int = 0
+    next_join: int = 0
     """Tickets of the queue for joins: the next to be merged, and the next to be given out."""
-    joins: int = 0
+    next_join_ticket: int = 0
     merged: tuple[Path, ...] = ()
     """The members of the most recently ended join."""
-    merge: Merge = None
-    sinks: Merge = None
+    join_status: JoinStatus = None
+    branch_join: JoinStatus = None
     """Graph: whether the work of its branches has been merged at the end."""
-    clash: JoinRefusal | None = None
+    join_refusal: JoinRefusal | None = None
     """The last time a join refused its work or its branches; cleared when a join accepts it."""
     base: Tree | None = None
     usd: MicroUsd = MicroUsd(0)
@@ -236,7 +236,7 @@ class Ledger:
     parent: Path | None
     limits: Limits
     spent: Amounts = Amounts()
-    held: Amounts = Amounts()
+    reserved: Amounts = Amounts()
     unknown: Amounts = Amounts()
     """Reservations of attempts that ended without a price or were interrupted by a crash; never released."""
     transitions: int = 0
@@ -244,7 +244,7 @@ class Ledger:
     worked: Millis = Millis(0)
     busy: int = 0
     since: Millis = Millis(0)
-    cleans: bool = False
+    is_finally: bool = False
     """The ledger of `finally`: time and transitions count only here, everything else in the enclosing ledgers too."""
 
     if TYPE_CHECKING:
@@ -262,8 +262,8 @@ class State:
     unmet: PersistentMap[tuple[Path, int], OpenNeeds] = PersistentMap()
     pending: PersistentMap[EffectKey, Effect] = PersistentMap()
     queue: PersistentMap[int, Path] = PersistentMap()
-    head: int = 0
-    tail: int = 0
+    queue_head: int = 0
+    queue_tail: int = 0
     busy: int = 0
     claims: PersistentMap[Path, Claim] = PersistentMap()
     joins: PersistentMap[tuple[Path, int], Path] = PersistentMap()
@@ -273,9 +273,9 @@ class State:
     failures: tuple[Millis, ...] = ()
     guidance: tuple[str, ...] = ()
     usd: MicroUsd = MicroUsd(0)
-    taken: PersistentMap[Path, int] = PersistentMap()
+    reused_attempts: PersistentMap[Path, int] = PersistentMap()
     """For each address, how many attempts reuse results of an earlier run."""
-    known: PersistentMap[Path, int] = PersistentMap()
+    reusable_attempts: PersistentMap[Path, int] = PersistentMap()
     """For each address, up to which attempt the earlier run may have a result for an equal request."""
     cancelling: bool = False
     forced: bool = False
@@ -283,7 +283,7 @@ class State:
     limited: bool = False
     halt: StepEnded | None = None
     """The step end by which a person or the advisor halted the run when the breaker asked."""
-    excused: tuple[str, ...] = ()
+    waived_rules: tuple[str, ...] = ()
     """Run-wide breaker rules that have been asked about (each is asked once), and agents accepted without a price."""
     unpriced: tuple[str, ...] = ()
     """Agents that have answered without reporting a price."""
@@ -358,9 +358,9 @@ def next_due(state: State, *, after: int = 0) -> Millis | None:
         match effect:
             case StartTimer(due=due):
                 dues.append(due)
-            case Watch(asked=wait) if wait.due is not None:
+            case Watch(wait=wait) if wait.due is not None:
                 dues.append(wait.due)
-            case AskPerson(asked=request):
+            case AskPerson(request=request):
                 dues.extend(d for d in (request.expires, request.remind, request.escalate) if d is not None)
             case _:
                 pass

@@ -57,7 +57,7 @@ class InboxFiles:
     def sync(self, state: State) -> None:
         """Keep one file for every open question and remove the others."""
         effects = {
-            effect.asked.path: effect
+            effect.request.path: effect
             for effect in state.pending.values()
             if isinstance(effect, AskPerson) and state.ended is None
         }
@@ -96,7 +96,7 @@ class InboxFiles:
             yield from exporter.answers(questions)
 
     def _put(self, state: State, effect: AskPerson) -> None:
-        path = effect.asked.path
+        path = effect.request.path
         leaf = state.instances[path]
         assert isinstance(leaf, Leaf)
         question = question_view(state, leaf, effect, self._render)

@@ -155,12 +155,11 @@ class RunLoop:
             self._cancel(effect)
             return
         if isinstance(effect, AskPerson):
-            for approval in prior_approvals(self._run.past, effect.asked):
+            for approval in prior_approvals(self._run.past, effect.request):
                 self._post(commands.approval(approval), "past")
         work = perform.work_for(effect, self._log.state, self._run)
         if work is not None:
-            key: EffectKey = (perform.kind_of(effect), effect.asked.path)  # type: ignore[union-attr]  # no timer
-            self._start(key, effect, work)
+            self._start(perform.key_of(effect), effect, work)
 
     def _start(self, key: EffectKey, effect: Effect, work: Work) -> None:
         # Register before the task starts; otherwise the loop could see an idle run and park it.
@@ -181,17 +180,17 @@ class RunLoop:
                 self._note(traceback.format_exc())
         del self._running[scope]
         if scope.cancelled_caught and isinstance(effect, RunAttempt):
-            report = AttemptEnded(self._host.now(), effect.asked.path, effect.asked.attempt, "cancelled")
+            report = AttemptEnded(self._host.now(), effect.started.path, effect.started.attempt, "cancelled")
         if report is not None:
             self._post(report, "world")
         else:
             self._wake.set()
 
     def _cancel(self, effect: CancelAttempt) -> None:
-        if self._stop(("attempt", effect.asked.path)):
+        if self._stop(("attempt", effect.started.path)):
             return
         # It never started in this process, or its report is already posted and will be handled instead.
-        path, attempt = effect.asked.path, effect.asked.attempt
+        path, attempt = effect.started.path, effect.started.attempt
         self._post(AttemptEnded(self._host.now(), path, attempt, "cancelled"), "engine")
 
     def _stop_unneeded(self) -> None:

@@ -17,7 +17,7 @@ def validate_answer(state: State, message: Message) -> Message | Refusal:
     if not isinstance(message, Approve) or message.action != "answer":
         return message
     leaf = state.instances.get(message.path)
-    if not isinstance(leaf, Leaf) or leaf.asked is None:
+    if not isinstance(leaf, Leaf) or leaf.approval_request is None:
         return message  # The core refuses it with the reason.
     step = leaf.place.step
     if not (isinstance(step.verb, Human) and step.verb.answers):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
-from podium.core.codec import CodecError, read_as
+from podium.core.codec import STORED_NAMES, CodecError, read_as
 from podium.core.events import ApprovalGiven
 from podium.core.messages import (
     Approve,
@@ -49,7 +49,10 @@ def encode_command(command: RunCommand) -> Mapping[str, Any]:
 def _data(value: Any) -> Any:
     """As JSON has it. Not by `asdict`: that copies, and the read-only maps of a workflow's values cannot be copied."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _data(getattr(value, field.name)) for field in fields(value)}
+        stored = STORED_NAMES.get(type(value), {})
+        return {
+            stored.get(field.name, field.name): _data(getattr(value, field.name)) for field in fields(value)
+        }
     if isinstance(value, Mapping):
         return {key: _data(item) for key, item in value.items()}
     return [_data(item) for item in value] if isinstance(value, list | tuple) else value

@@ -14,7 +14,7 @@ from podium.core.effects import (
     AskPerson,
     CancelAttempt,
     Effect,
-    EffectKind,
+    EffectKey,
     FindFact,
     JoinTrees,
     RunAttempt,
@@ -49,31 +49,31 @@ def work_for(effect: Effect, state: State, run: PreparedRun) -> Work | None:
 async def _attempt(effect: RunAttempt, state: State, run: PreparedRun) -> Report | None:
     """Making the task may fail too: it renders what objected to earlier work in partials of the project."""
     try:
-        if isinstance(state.instances[effect.asked.path].place.step.verb, Agent):
+        if isinstance(state.instances[effect.started.path].place.step.verb, Agent):
             # In a thread: the first one imports the library for prompts.
             task = await to_thread.run_sync(task_of, effect, state, run.past)
         else:
             task = task_of(effect, state, run.past)
     except (PodiumError, ExprError, NeedFact) as error:
-        return failed(effect.asked, run.host, error)
+        return failed(effect.started, run.host, error)
     assert task is not None
     return await perform(task, run.host)
 
 
-def kind_of(effect: Effect) -> EffectKind:
+def key_of(effect: Effect) -> EffectKey:
     match effect:
-        case RunAttempt() | CancelAttempt():
-            return "attempt"
-        case Watch():
-            return "wait"
-        case FindFact():
-            return "fact"
-        case JoinTrees():
-            return "join"
-        case AskPerson():
-            return "person"
+        case RunAttempt(started=started) | CancelAttempt(started=started):
+            return "attempt", started.path
+        case Watch(wait=wait):
+            return "wait", wait.path
+        case FindFact(query=query):
+            return "fact", query.path
+        case JoinTrees(join=join):
+            return "join", join.path
+        case AskPerson(request=request):
+            return "person", request.path
         case StartTimer():
-            return "timer"
+            return "timer", effect.path
         case _:
             assert_never(effect)
 
@@ -82,7 +82,7 @@ def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, run: Prepa
     """What collects the work of a person who says that it is done."""
 
     def collect() -> Awaitable[Report | None]:
-        task = attempt_task(effect.asked, state, run.past, by_hand=True)
+        task = attempt_task(effect.started, state, run.past, by_hand=True)
         return perform(CollectTask(task, text=done.text, answer=done.answer, failed=done.failed), run.host)
 
     return collect
@@ -94,14 +94,14 @@ def broken(effect: Effect, error: Exception, host: Host) -> Report | None:
     message = error.message if isinstance(error, PodiumError) else f"{type(error).__name__}: {error}"
     message = host.mask.text(message)
     match effect:
-        case RunAttempt(asked=started):
+        case RunAttempt(started=started):
             result = {"text": "", "message": message}
             return AttemptEnded(at, started.path, started.attempt, "error", "internal", result)
-        case Watch(asked=waited):
+        case Watch(wait=waited):
             return WaitEnded(at, waited.path, "error", {"message": message}, "internal")
-        case FindFact(asked=query):
+        case FindFact(query=query):
             return FactsFound(at, query.path, query.function, query.argument, query.tree, None)
-        case JoinTrees(asked=join):
+        case JoinTrees(join=join):
             members = tuple(path for path, _ in join.members) if join.gated else (join.path,)
             refused = tuple(RefusedMember(path, "failed", message) for path in members)
             return JoinEnded(at, join.path, join.onto, refused)
@@ -115,9 +115,9 @@ async def prior_answers(effect: Effect, state: State, run: PreparedRun) -> tuple
         case RunAttempt():
             end = await _unless_new(effect, state, run)
             return (end,) if isinstance(end, AttemptEnded) and end.reused else ()
-        case CancelAttempt(asked=started):
+        case CancelAttempt(started=started):
             return (AttemptEnded(run.host.now(), started.path, started.attempt, "cancelled"),)
-        case AskPerson(asked=question):
+        case AskPerson(request=question):
             return tuple(map(approval, prior_approvals(run.past, question)))
         case FindFact() | JoinTrees():
             report = await _unless_new(effect, state, run)

@@ -27,7 +27,7 @@ def question_renderer(project: Path) -> Callable[[State, Leaf], str]:
         )
         if leaf.place.role == "advice" and isinstance(verb, Human):
             where = leaf.place.parent or "the run"
-            return f'{verb.question.text} It is "{leaf.place.about.removeprefix(TO_A_PERSON)}", at {where}.'
+            return f'{verb.question.text} It is "{leaf.place.topic.removeprefix(TO_A_PERSON)}", at {where}.'
         if prompt is None or plain_prompt(prompt.text, name="") is not None:
             return as_written(state, leaf)
         # Imported only for a question with names to fill in.

@@ -37,7 +37,7 @@ def waits_for_person(state: State, *, or_time: bool = False) -> bool:
                 waits = True
             case StartTimer(path=path) if isinstance(state.instances[path], Scope):
                 pass  # The deadline of a block continues nothing: it ends what waits inside it.
-            case Watch(asked=waited):
+            case Watch(wait=waited):
                 verb = state.instances[waited.path].place.step.verb
                 if not (isinstance(verb, Wait) and verb.what in (BY_CLOCK if or_time else BY_SIGNAL)):
                     return False

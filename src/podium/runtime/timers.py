@@ -19,9 +19,9 @@ class Timers:
         match effect:
             case StartTimer(path=path, due=due):
                 self._at(path, due)
-            case AskPerson(asked=question):
+            case AskPerson(request=question):
                 self._at(question.path, question.expires, question.remind, question.escalate)
-            case Watch(asked=waited):
+            case Watch(wait=waited):
                 self._at(waited.path, waited.due)
             case _:
                 pass

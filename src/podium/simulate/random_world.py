@@ -113,7 +113,7 @@ class RandomWorld:
             used=self._used(started, place) if agent and kind != "quota" else Amounts(),
             cost_known=not (agent and self._happens(place, "cost", self._odds.unknown_cost)),
             digest=place if changed or not ok else "same",
-            likeness=int(self._draw(place, "like") * 100),
+            similarity_percent=int(self._draw(place, "like") * 100),
         )
 
     def _output(self, step: Step, place: str, state: State) -> Any:

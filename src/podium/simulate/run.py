@@ -116,15 +116,15 @@ class _Clock:
 def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
     """Asks the world and schedules its answer."""
     match effect:
-        case RunAttempt(asked=started):
+        case RunAttempt(started=started):
             report = world.attempt(started, state)
             clock.after(report.after, report.message)
-        case CancelAttempt(asked=started):
+        case CancelAttempt(started=started):
             ended = AttemptEnded(clock.now, started.path, started.attempt, "cancelled")
             clock.after(CANCEL_DELAY, ended)
         case StartTimer(path=path, due=due):
             clock.at(due, Fired(path, due))
-        case AskPerson(asked=question):
+        case AskPerson(request=question):
             answers = [world.person(question, state, number) for number in range(question.approvals)]
             # If no answer will ever come, reminders would repeat forever; the run stays idle instead.
             is_idle = question.expires is None and not any(answers)
@@ -138,18 +138,18 @@ def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
             for answer in answers:
                 if answer is not None:
                     clock.after(answer.after, answer.message)
-        case Watch(asked=wait):
+        case Watch(wait=wait):
             _set_timers(clock, wait.path, wait.due)
             arrival = world.wait(wait, state)
             if arrival is not None:
                 clock.after(arrival.after, arrival.message)
-        case FindFact(asked=query):
+        case FindFact(query=query):
             value = world.fact(query, state)
             clock.at(
                 clock.now,
                 FactsFound(clock.now, query.path, query.function, query.argument, query.tree, value),
             )
-        case JoinTrees(asked=request):
+        case JoinTrees(join=request):
             clock.at(clock.now, world.join(request, state))
         case _:
             assert_never(effect)

@@ -104,7 +104,7 @@ class ScriptedWorld:
     def _result(
         self, rule: Rule, place: Placement, kind: AnswerKind, text: str, tree: Tree | None
     ) -> dict[str, Any]:
-        step, about = place.step, place.about
+        step, about = place.step, place.topic
         result: dict[str, Any] = {"text": text, "files": self._trees.changed(place.base, tree)}
         if kind == "ok" or rule.output is not None:
             default = _default_output(step, about, text)
@@ -125,7 +125,7 @@ class ScriptedWorld:
             return None
         step = state.instances[question.path].place.step
         actions = actions_of(step)
-        defaults = {"retry": "fail", "proceed": _default_advice(state.instances[question.path].place.about)}
+        defaults = {"retry": "fail", "proceed": _default_advice(state.instances[question.path].place.topic)}
         action = rule.action or defaults.get(actions[0], actions[0])
         answer = rule.answer
         if answer is None and action == "answer":

@@ -34,7 +34,7 @@ def situation_of(state: State, instance: Instance) -> str:
 
 def _turn(visit: Instance) -> tuple[int, int, int]:
     """Sort key: visits may be entered within the same millisecond."""
-    return visit.place.entered, visit.place.visit, visit.place.slot
+    return visit.place.entered, visit.place.visit, visit.place.index
 
 
 def _visits(state: State, instance: Instance) -> Iterator[Instance]:

@@ -30,7 +30,7 @@ def agent_work_of(leaf: Leaf, state: State) -> AgentWork:
 def _advice(state: State, leaf: Leaf) -> AdviceContext:
     place = leaf.place
     situation = situation_of(state, state.instances[place.parent])
-    return AdviceContext(place.parent or "the workflow", place.about, situation)
+    return AdviceContext(place.parent or "the workflow", place.topic, situation)
 
 
 def _previous(leaf: Leaf) -> PreviousAnswer | None:

@@ -43,13 +43,13 @@ WATCHED = ("file", "commit", "step", "poll")
 def task_of(effect: Effect, state: State, prior: PriorResults | None = None) -> Task | None:
     """None for effects that need no work: timers, questions, signals and cancellations."""
     match effect:
-        case RunAttempt(asked=started, by_hand=by_hand):
+        case RunAttempt(started=started, by_hand=by_hand):
             return attempt_task(started, state, prior, by_hand=by_hand)
-        case Watch(asked=waiting):
+        case Watch(wait=waiting):
             return _watch_task(waiting, state)
-        case FindFact(asked=question):
+        case FindFact(query=question):
             return FactTask(question)
-        case JoinTrees(asked=join):
+        case JoinTrees(join=join):
             return _join_task(join, state, prior)
         case CancelAttempt() | StartTimer() | AskPerson():
             return None

@@ -137,7 +137,7 @@ def _is_gate_of_joined(state: State, leaf: Leaf) -> bool:
             owner = state.instances[state.instances[gates].place.parent]
             return (
                 isinstance(owner, Leaf)
-                and owner.merge == "joined"
+                and owner.join_status == "joined"
                 and gates == addresses.attempt(owner.place.path, owner.attempt)
             )
     return False

@@ -62,11 +62,11 @@ def _is_before(scope: Scope, child: Instance, inner: Instance) -> bool:
         return False
     match order_of(scope):
         case "dag":
-            return inner.place.slot in descendants_of(scope, child.place.slot)
+            return inner.place.index in descendants_of(scope, child.place.index)
         case "many":
             return inner.place.role != "step"
         case _:
-            return inner.place.role != "step" or child.place.slot < inner.place.slot
+            return inner.place.role != "step" or child.place.index < inner.place.index
 
 
 def _ended(state: State, child: Instance) -> Mapping[str, Any]:
@@ -87,7 +87,7 @@ def _after(state: State, leaf: Leaf) -> tuple[tuple[str, ...], tuple[Mapping[str
     body = body_of(verb) if isinstance(verb, SCOPES) else None
     if body is None:
         return (), ()
-    following = tuple(body.steps[index].name for index in _following(body, leaf.place.slot))
+    following = tuple(body.steps[index].name for index in _following(body, leaf.place.index))
     routes = tuple(
         {"outcome": outcome, "to": target.kind, "step": _name_of(target, body)}
         for outcome, target in leaf.place.step.on.items()

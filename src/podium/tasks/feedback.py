@@ -62,10 +62,10 @@ def describe(state: State, source: str) -> FeedbackEntry | None:
     if (
         own is not None
         and owner is not None
-        and owner.clash is not None
-        and owner.clash.attempt == int(own[2])
+        and owner.join_refusal is not None
+        and owner.join_refusal.attempt == int(own[2])
     ):
-        return FeedbackEntry(source, *_clashed(state, owner, owner.clash))
+        return FeedbackEntry(source, *_clashed(state, owner, owner.join_refusal))
     if own is not None and isinstance(owner, Leaf) and not _is_failed(instance):
         return _own_failure(state, owner, source, int(own[2]))
     if instance is None:
@@ -218,7 +218,7 @@ def _objecting(state: State, instance: Instance) -> Iterator[Instance]:
     if not isinstance(instance, Scope):
         return
     children = list(fresh_children(state, instance))
-    answer = None if instance.told is None else state.instances.get(instance.told)
+    answer = None if instance.last_answer is None else state.instances.get(instance.last_answer)
     for child in (*children, *((answer,) if answer is not None else ())):
         if child.ending is not None and child.ending.outcome not in CONTINUING_OUTCOMES:
             yield child

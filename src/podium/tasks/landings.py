@@ -139,7 +139,7 @@ def _is_seen(state: State, scope: Scope, first: Instance, second: Instance) -> b
     """Whether the second child of a scope starts from the tree of the first."""
     if not _hands_over(first):
         # A later visit continues from the tree of the previous one, even if that failed.
-        return first.place.slot == second.place.slot and second.place.start != second.place.base
+        return first.place.index == second.place.index and second.place.start != second.place.base
     if _drops(scope):
         return False
     if second.place.role == "finally":
@@ -148,7 +148,7 @@ def _is_seen(state: State, scope: Scope, first: Instance, second: Instance) -> b
         case "seq" | "repeat":
             return True
         case "dag":
-            return second.place.slot in descendants_of(scope, first.place.slot)
+            return second.place.index in descendants_of(scope, first.place.index)
         case "many":
             return not isinstance(scope.place.step.verb, TOGETHER) and width(state, scope) == 1
 

@@ -228,7 +228,7 @@ class WatchTask:
 
 @dataclass(frozen=True, slots=True)
 class FactTask:
-    asked: FactsAsked
+    query: FactsAsked
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ class JoinMember:
 
 @dataclass(frozen=True, slots=True)
 class JoinTask:
-    asked: JoinAsked
+    request: JoinAsked
     members: tuple[JoinMember, ...]
     prior: JoinEnded | None = None
 

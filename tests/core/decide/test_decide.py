@@ -107,7 +107,7 @@ def test_landing_always_starts_from_the_head() -> None:
     game.end("g", "failed", tree="half")
     effect = game.state.pending[("attempt", Path("g"))]
     assert isinstance(effect, RunAttempt)
-    assert effect.asked.start == "base"
+    assert effect.started.start == "base"
 
 
 def test_an_expression_that_cannot_be_evaluated_ends_the_step() -> None:

@@ -153,7 +153,9 @@ def test_a_member_queues_for_a_join_once() -> None:
     leaf = game.at("a[1]")
     assert isinstance(leaf, Leaf)
     waiting = game.state._replace(
-        instances=game.state.instances.set(Path("a[1]"), leaf._replace(phase="answered", merge="queued"))
+        instances=game.state.instances.set(
+            Path("a[1]"), leaf._replace(phase="answered", join_status="queued")
+        )
     )
     with pytest.raises(IllegalEvent):
         evolve(waiting, JoinQueued(NOW, Path("a[1]")))

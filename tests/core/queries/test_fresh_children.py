@@ -35,4 +35,4 @@ def test_the_trail_of_a_loop_is_bounded() -> None:
     loop = game.state.instances[Path("each")]
 
     assert isinstance(loop, Scope)
-    assert loop.trail == tuple(range(count - TRAIL_KEPT, count))
+    assert loop.recent_children == tuple(range(count - TRAIL_KEPT, count))

@@ -94,7 +94,7 @@ def test_links_to_the_outside_and_nested_repositories_are_refused(
 
     assert isinstance(refused, Refused)
     assert len(refused.faults) == 1
-    assert "changed while" not in refused.faults[0].why
+    assert "changed during" not in refused.faults[0].why
     assert git(project.root, "count-objects") == before
     assert not (tmp_path / "canary").exists()
     update(project.repository, snapshot, folder, project.tree())

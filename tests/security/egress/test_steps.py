@@ -17,7 +17,7 @@ from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.process.launch import Finished
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelServer
-from tests.attempt.asked import Asked, Clock
+from tests.attempt.agent_attempts import Asked, Clock
 from tests.attempt.runs import Played, bench
 from tests.git.kit import new_project
 from tests.installed import agent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attempt.asked import ask
+from tests.attempt.agent_attempts import ask
 from tests.git.kit import Project, git, new_project
 from tests.security.reviews.corpus import APPROVAL, CASES, REJECTION
 from tests.security.reviews.streams import PROGRAMS, Story, approves

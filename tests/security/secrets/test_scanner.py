@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.redaction.scan import find, scrub
-from tests.attempt.asked import ask
+from tests.attempt.agent_attempts import ask
 from tests.git.kit import Project, new_project
 from tests.security.secrets.corpus import Maker
 from tests.timing import best_of, work_of, work_within

@@ -112,10 +112,10 @@ def preview_rerun(
         name=workflow.name,
         continues=earlier,
         **carried(workflow, events),
-        taken=(),
-        known=(),
+        reused=(),
+        reusable=(),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
-        usual=usual_of(workflow, read_history(project.runtime, workflow.name)),
+        typical_use=usual_of(workflow, read_history(project.runtime, workflow.name)),
     )
     prepared = replace(
         prepared, host=replace(host, context=replace(host.context, base_commit=facts.base or None))
@@ -126,7 +126,9 @@ def preview_rerun(
         facts, carried=Amounts(), carried_unknown=MicroUsd(0), carried_time=Millis(0), carried_steps=()
     )
     reused, waiting = anyio.run(_rehearsed, prepared, make(free))
-    start = make(replace(facts, taken=tuple(reused.items()), known=_known(prepared.past, reused, waiting)))
+    start = make(
+        replace(facts, reused=tuple(reused.items()), reusable=_known(prepared.past, reused, waiting))
+    )
     costs = _Costs(project.runtime)
     return RerunPreview(
         earlier,

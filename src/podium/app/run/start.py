@@ -134,7 +134,7 @@ def start_run(
         check_branch(workflow, facts.branch)
     facts = replace(
         facts,
-        usual=usual_of(workflow, read_history(project.runtime, workflow.name)),
+        typical_use=usual_of(workflow, read_history(project.runtime, workflow.name)),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # Simulated agents cost nothing now, whatever they cost when they were recorded.
         accepts=("*",) if host.context.is_played else request.accepts,

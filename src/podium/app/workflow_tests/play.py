@@ -152,11 +152,11 @@ class ScriptedPeople:
         self.state = state = driven.state
         for effect in tuple(state.pending.values()):
             match effect:
-                case AskPerson(asked=question):
+                case AskPerson(request=question):
                     leaf = state.instances[question.path]
                     assert isinstance(leaf, Leaf)
                     self._answer(effect, state, leaf)
-                case Watch(asked=waited):
+                case Watch(wait=waited):
                     verb = state.instances[waited.path].place.step.verb
                     if isinstance(verb, Wait) and verb.what == "signal":
                         self._signal(effect, state, str(verb.detail["signal"]))
@@ -164,7 +164,7 @@ class ScriptedPeople:
                     pass
 
     def _answer(self, effect: AskPerson, state: State, leaf: Leaf) -> None:
-        question, number = effect.asked, len(leaf.given)
+        question, number = effect.request, len(leaf.approvals)
         if not self._is_new(question.path, question.at, number):
             return
         later = self.world.person(question, state, number)
@@ -177,7 +177,7 @@ class ScriptedPeople:
             self._post(command)
 
     def _signal(self, effect: Watch, state: State, name: str) -> None:
-        waited = effect.asked
+        waited = effect.wait
         later = self.world.wait(waited, state) if self._is_new(waited.path, waited.at, 0) else None
         if later is not None:
             result = getattr(later.message, "result", None) or {}

@@ -153,7 +153,7 @@ async def assess_work(attempt: AgentAttempt, workspace: Workspace, result: Agent
         tree=change.tree or started.start,
         change=change.change,
         digest=digest(result.text, change.tree),
-        likeness=likeness,
+        similarity_percent=likeness,
     )
 
 

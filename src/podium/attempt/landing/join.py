@@ -39,7 +39,7 @@ class _Merged:
 
 
 async def join(task: JoinTask, host: Host) -> JoinEnded:
-    request, repository = task.asked, host.repository
+    request, repository = task.request, host.repository
     if repository is None:
         raise ConfigurationError("not a git repository: there are no trees to join")
     end = await to_thread.run_sync(joined, host, task)

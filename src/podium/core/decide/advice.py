@@ -28,11 +28,11 @@ def after_advice(state: State, scope: Scope, advice_path: Path, now: Millis) -> 
     advice = state.instances[advice_path]
     if advice.place.role != "advice" or advice.ending is None:
         return None
-    rule = advice.place.about.removeprefix(TO_A_PERSON)
-    hard = scope.hard if advice.ending.hard is None else advice.ending.hard
-    if hard is not None:
+    rule = advice.place.topic.removeprefix(TO_A_PERSON)
+    limit_hit = scope.limit_hit if advice.ending.limit_hit is None else advice.ending.limit_hit
+    if limit_hit is not None:
         # A sibling may have hit a limit while the question was open; no answer can override that.
-        return entry.hard_stop(state, hard, advice.ending.message)
+        return entry.hard_stop(state, limit_hit, advice.ending.message)
     decision = decision_of(advice)
     if decision is None or invalid_decision(state, advice, decision):
         return _ask_person(state, scope, advice, rule, now)
@@ -45,7 +45,9 @@ def after_advice(state: State, scope: Scope, advice_path: Path, now: Millis) -> 
 
 def halt_end(decision: Decision, rule: str) -> ScopeEnd:
     """End the run here whatever the routes; otherwise `on: {failed: ...}` would override the decision."""
-    return ScopeEnd("failed", HALTED, 4 if decision.by_person else 1, decision.guidance or rule, hard=ROOT)
+    return ScopeEnd(
+        "failed", HALTED, 4 if decision.by_person else 1, decision.guidance or rule, limit_hit=ROOT
+    )
 
 
 def _enter(
@@ -58,7 +60,7 @@ def _enter(
         target = _index(state, scope, decision.retry_from, target)
         if target != advice.place.target:
             return JumpOrdered(now, scope.place.path, target, (advice.place.path,))
-        scope = scope._replace(carry=(*scope.carry, advice.place.path))
+        scope = scope._replace(outgoing_feedback=(*scope.outgoing_feedback, advice.place.path))
     if decision.action == "force_complete":
         best = breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output))
         if best is None:

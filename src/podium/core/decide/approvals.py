@@ -51,7 +51,7 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
 
 
 def _key(leaf: Leaf, verb: Human) -> str:
-    question = f"{leaf.place.about}\0{verb.question.text}"
+    question = f"{leaf.place.topic}\0{verb.question.text}"
     return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -95,14 +95,14 @@ def _oversight_error(instance: Instance, message: str, now: Millis) -> StepEnded
 
 def after_person(leaf: Leaf, verb: Human, now: Millis) -> StepEnded:
     """The end of a question after a person's answer, or after the time to answer ran out."""
-    path, request = leaf.place.path, leaf.asked
+    path, request = leaf.place.path, leaf.approval_request
     assert request is not None
-    if leaf.silent:
+    if leaf.expired:
         exit_code = 124 if request.silence == "timeout" else 0
         return StepEnded(now, path, request.silence, exit=exit_code, tree=None)
-    last = leaf.given[-1]
+    last = leaf.approvals[-1]
     outcome = _outcome(last.action)
-    by = [approval.by for approval in leaf.given]
+    by = [approval.by for approval in leaf.approvals]
     result: dict[str, Any] = {
         "verdict": {"decision": outcome, "by": by, "tree": last.tree},
         "text": last.text,
@@ -164,7 +164,7 @@ def _notify_rule(state: State, noticed: Instance, now: Millis) -> PolicyRule | N
 
 def _is_fresh(state: State, instance: Instance) -> bool:
     """Whether its result is still valid."""
-    latest = state.latest.get((instance.place.parent, instance.place.slot))
+    latest = state.latest.get((instance.place.parent, instance.place.index))
     return latest is not None and latest.path == instance.place.path and latest.fresh
 
 

@@ -40,14 +40,14 @@ class Failure(NamedTuple):
 
 def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
     """The next decision about a leaf whose attempt ended."""
-    if leaf.aside is not None or leaf.merge == "queued":
+    if leaf.side_child is not None or leaf.join_status == "queued":
         return None
-    if leaf.doubted:
+    if leaf.outcome_unknown:
         return _after_doubt(state, leaf, now)
     answer = leaf.answer
     assert answer is not None
-    if isinstance(leaf.merge, RefusedMember):
-        return _retry_or_fail(state, leaf, _join_failure(leaf, leaf.merge), now)
+    if isinstance(leaf.join_status, RefusedMember):
+        return _retry_or_fail(state, leaf, _join_failure(leaf, leaf.join_status), now)
     match answer.kind:
         case "ok":
             return _after_ok(state, leaf, answer, now)
@@ -126,7 +126,7 @@ def _check_protected(state: State, leaf: Leaf, protected: tuple[str, ...], now: 
 
 
 def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEnded:
-    degraded = degrade_of(state, leaf) > 0 or leaf.soft.fallback > 0
+    degraded = degrade_of(state, leaf) > 0 or leaf.uncounted.fallback > 0
     return StepEnded(
         now,
         leaf.place.path,
@@ -176,12 +176,13 @@ def _after_doubt(state: State, leaf: Leaf, now: Millis) -> Event:
 
 
 def _after_timeout(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
-    failure = Failure("timeout", answer.reason, 124, (_attempt_path(leaf),), final=leaf.soft.timeouts > 1)
+    is_second = leaf.uncounted.timeouts > 1
+    failure = Failure("timeout", answer.reason, 124, (_attempt_path(leaf),), final=is_second)
     return _retry_or_fail(state, leaf, failure, now)
 
 
 def _after_malformed(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
-    if leaf.soft.repair <= leaf.place.step.retry.repair:
+    if leaf.uncounted.repair <= leaf.place.step.retry.repair:
         return AttemptQueued(now, leaf.place.path, "repair", (_attempt_path(leaf),))
     if isinstance(leaf.place.step.verb, Agent) and leaf.place.step.verb.judge:
         return _end(leaf, answer, "error", "contract", 1, now)
@@ -190,20 +191,20 @@ def _after_malformed(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis
 
 def _after_outside_failure(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
     """After a failure that the worker did not cause: retry later, use another agent, or end with an error."""
-    step, soft = leaf.place.step, leaf.soft
+    step, uncounted = leaf.place.step, leaf.uncounted
     verb = step.verb
     if answer.reason == GONE:
         return AttemptQueued(now, leaf.place.path, "lost")
-    if answer.kind == "transient" and soft.transient <= step.retry.transient:
-        due = Millis(now + backoff_delay(step.retry.backoff, soft.transient, leaf.place.path))
+    if answer.kind == "transient" and uncounted.transient <= step.retry.transient:
+        due = Millis(now + backoff_delay(step.retry.backoff, uncounted.transient, leaf.place.path))
         return RetryScheduled(now, leaf.place.path, due, "transient")
-    if isinstance(verb, Agent) and soft.fallback < len(verb.fallback):
+    if isinstance(verb, Agent) and uncounted.fallback < len(verb.fallback):
         return AttemptQueued(now, leaf.place.path, "fallback")
-    if answer.kind == "quota" and soft.quota <= QUOTA_WAITS:
+    if answer.kind == "quota" and uncounted.quota <= QUOTA_WAITS:
         due = answer.retry_at if answer.retry_at is not None else Millis(now + QUOTA_PAUSE)
         if due <= now:
             # The quota error says to retry immediately. Doing so would use up all waits at once, so back off.
-            due = Millis(now + backoff_delay(step.retry.backoff, soft.quota, leaf.place.path))
+            due = Millis(now + backoff_delay(step.retry.backoff, uncounted.quota, leaf.place.path))
         return RetryScheduled(now, leaf.place.path, due, "quota")
     return _end(leaf, answer, "error", answer.reason or answer.kind, 1, now)
 
@@ -249,15 +250,15 @@ def _retry_or_fail(state: State, leaf: Leaf, failure: Failure, now: Millis) -> E
     """After a failed attempt: try again with feedback, or apply `on_exhausted`."""
     step, path = leaf.place.step, leaf.place.path
     gates = state.instances.get(addresses.attempt(path, leaf.attempt))
-    if gates is not None and gates.ending is not None and gates.ending.hard is not None:
-        hard = None if addresses.without_visit(path) == gates.ending.hard else gates.ending.hard
-        return StepEnded(now, path, "failed", "limit", 5, hard=hard, message=gates.ending.message)
+    if gates is not None and gates.ending is not None and gates.ending.limit_hit is not None:
+        outside = enter.limit_outside(path, gates.ending.limit_hit)
+        return StepEnded(now, path, "failed", "limit", 5, limit_hit=outside, message=gates.ending.message)
     if failure.final:
         return _end_failed(leaf, failure, now)
     advised = _apply_breaker(state, leaf, failure, now)
     if advised is not None:
         return advised
-    allowed = count_of(state, leaf, step.retry.attempts) + len(step.retry.degrade) + leaf.soft.granted
+    allowed = count_of(state, leaf, step.retry.attempts) + len(step.retry.degrade) + leaf.uncounted.granted
     if leaf.tries + 1 < allowed and not _should_stop(leaf):
         return AttemptQueued(now, path, "counted", failure.feedback)
     return _apply_on_exhausted(state, leaf, failure, now)
@@ -271,9 +272,9 @@ def _apply_breaker(state: State, leaf: Leaf, failure: Failure, now: Millis) -> E
     if advice is None:
         return entry_or_end(leaf, enter.advice_entry(state, leaf, "retries", -1, now), now)
     assert advice.ending is not None
-    if advice.ending.hard is not None:
-        limit = ScopeEnd("failed", "limit", 5, hard=advice.ending.hard, message=advice.ending.message)
-        return entry_or_end(leaf, limit, now)
+    if advice.ending.limit_hit is not None:
+        stop = ScopeEnd("failed", "limit", 5, advice.ending.message, limit_hit=advice.ending.limit_hit)
+        return entry_or_end(leaf, stop, now)
     decision = decision_of(advice)
     if decision is None and needs_person(advice):
         return entry_or_end(leaf, enter.advice_entry(state, leaf, TO_A_PERSON + "retries", -1, now), now)
@@ -299,16 +300,15 @@ def entry_or_end(leaf: Leaf, entry: StepEntered | ScopeEnd, now: Millis) -> Even
     """The entry of a question, or the end of the step if a limit refuses the question."""
     if isinstance(entry, StepEntered):
         return entry
-    hard = None if addresses.without_visit(leaf.place.path) == entry.hard else entry.hard
-    return StepEnded(
-        now, leaf.place.path, "failed", entry.reason, entry.exit, hard=hard, message=entry.message
-    )
+    path, message = leaf.place.path, entry.message
+    outside = enter.limit_outside(path, entry.limit_hit)
+    return StepEnded(now, path, "failed", entry.reason, entry.exit, limit_hit=outside, message=message)
 
 
 def _should_stop(leaf: Leaf) -> bool:
     """Whether `retry.stop` applies: the answers are too similar, or the score no longer improves."""
     stop = leaf.place.step.retry.stop
-    likeness = None if leaf.answer is None else leaf.answer.likeness
+    likeness = None if leaf.answer is None else leaf.answer.similarity_percent
     if stop.similar is not None and leaf.tries >= 2 and (likeness or 0) >= stop.similar:
         return True
     if stop.plateau is not None and leaf.best is not None:
@@ -339,7 +339,8 @@ def _apply_on_exhausted(state: State, leaf: Leaf, failure: Failure, now: Millis)
 
 def _accept_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Event:
     """End with the best attempt whose commands and checks passed; fail if there is none."""
-    if leaf.best is None or isinstance(leaf.merge, RefusedMember) or isinstance(leaf.place.step.verb, Git):
+    is_refused = isinstance(leaf.join_status, RefusedMember)
+    if leaf.best is None or is_refused or isinstance(leaf.place.step.verb, Git):
         # A landing that its gates refused has not landed, and accepting it would not land it.
         return _end_failed(leaf, failure, now)
     answer = leaf.best.answer
@@ -347,7 +348,7 @@ def _accept_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Eve
         joining = queue_for_join(state, leaf, now)
         if joining is not None:
             return joining
-    elif leaf.merge is None and must_merge(state, leaf, answer.tree):
+    elif leaf.join_status is None and must_merge(state, leaf, answer.tree):
         # The head has moved, and only the tree of the newest attempt can be merged onto it.
         return _end_failed(leaf, failure, now)
     tree = None if answer.tree == leaf.base else answer.tree
@@ -384,7 +385,7 @@ def error_exit(answer: AttemptEnded) -> int:
 def _degrade_of(state: State, leaf: Leaf) -> int:
     """The index of the `degrade` entry for this try; 0 is the full task."""
     retry = leaf.place.step.retry
-    over = leaf.tries - leaf.soft.granted - count_of(state, leaf, retry.attempts) + 1
+    over = leaf.tries - leaf.uncounted.granted - count_of(state, leaf, retry.attempts) + 1
     return max(0, min(over, len(retry.degrade)))
 
 

@@ -45,7 +45,7 @@ def first_rule_hit(state: State, scope: Scope, step: Step, index: int, visit: in
         visits = step.retry.visits if step.retry.visits is not None else rules.visits
         if visits is not None and visit > visits:
             return "visits"
-        if rules.cycle is not None and is_cycle(scope.trail, index, rules.cycle):
+        if rules.cycle is not None and is_cycle(scope.recent_children, index, rules.cycle):
             return "cycle"
         # Only on a jump back: a step that follows an accepted version is not checked again.
         hit = next(_content_rules(state, scope, index, rules), None) if scope.jump == index else None
@@ -96,8 +96,8 @@ def _reach(rules: Breaker) -> int:
 
 def _histories(state: State, scope: Scope, index: int, reach: int) -> Iterator[tuple[VisitHistory, ...]]:
     slots = [index]
-    if scope.last is not None and state.instances[scope.last].place.slot > index:
-        slots.append(state.instances[scope.last].place.slot)
+    if scope.last is not None and state.instances[scope.last].place.index > index:
+        slots.append(state.instances[scope.last].place.index)
     for slot in slots:
         past = tuple(_history_of(visit) for visit in _visits(state, scope, slot, 2 * reach))[-reach:]
         if past:
@@ -130,7 +130,7 @@ def _history_of(visit: Instance) -> VisitHistory:
         digest="" if answer is None else answer.digest,
         tree=ending.tree,
         score=ending.score,
-        likeness=None if answer is None else answer.likeness,
+        likeness=None if answer is None else answer.similarity_percent,
         spread=float(result.get("spread", 0)),
         outcome=ending.outcome,
         judged=(result.get("verdict") or {}).get("tree"),
@@ -192,12 +192,12 @@ def _total_rules(state: State, rules: Breaker) -> Iterator[str]:
         ("tokens", rules.tokens, used.tokens),
         ("calls", rules.calls, used.calls),
     ):
-        if limit is not None and value >= limit and name not in state.excused:
+        if limit is not None and value >= limit and name not in state.waived_rules:
             yield name
-    if rules.near is not None and "near" not in state.excused and is_near(state, book, rules.near):
+    if rules.near is not None and "near" not in state.waived_rules and is_near(state, book, rules.near):
         yield "near"
     failures = rules.failures
-    if failures is not None and "failures" not in state.excused:
+    if failures is not None and "failures" not in state.waived_rules:
         recent = [at for at in state.failures if at > state.at - failures.within]
         if len(recent) >= failures.count:
             yield "failures"

@@ -43,9 +43,15 @@ def _apply_gates(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Even
     reason = ending.reason if broken else "gates"
     final = broken or any(gate.place.step.on_fail == "block" for gate in failed_gates(state, gates))
     failed = ScopeEnd(
-        outcome, reason, ending.exit or 1, ending.message, hard=ending.hard, feedback=(path,), final=final
+        outcome,
+        reason,
+        ending.exit or 1,
+        ending.message,
+        limit_hit=ending.limit_hit,
+        feedback=(path,),
+        final=final,
     )
-    return failed._replace(reason="limit") if ending.hard is not None else failed
+    return failed._replace(reason="limit") if ending.limit_hit is not None else failed
 
 
 def _apply_oversight(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
@@ -59,8 +65,8 @@ def _apply_oversight(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> 
     if rule.level == "auto" or (rule.level == "notify" and not rule.veto):
         return end
     about = "confirm" if rule.level == "human" else "veto"
-    question = None if scope.told is None else state.instances[scope.told]
-    if question is None or question.place.about != about or question.ending is None:
+    question = None if scope.last_answer is None else state.instances[scope.last_answer]
+    if question is None or question.place.topic != about or question.ending is None:
         return entry.question_entry(state, scope, about, now)
     outcome = question.ending.outcome
     if outcome == "passed":
@@ -69,13 +75,13 @@ def _apply_oversight(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> 
         outcome=outcome,
         reason=question.ending.reason,
         exit=question.ending.exit,
-        feedback=(scope.told or ROOT,),
+        feedback=(scope.last_answer or ROOT,),
     )
 
 
 def _apply_retry(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     retry = scope.place.step.retry
-    final = end.final or end.outcome in CONTINUING_OUTCOMES or end.hard is not None or end.leaves
+    final = end.final or end.outcome in CONTINUING_OUTCOMES or end.limit_hit is not None or end.breaks_loop
     if final or end.outcome == "aborted" or scope.expired or isinstance(scope.place.step.verb, JUDGES):
         return end
     if scope.tries + 1 < count_of(state, scope, retry.attempts):
@@ -90,9 +96,9 @@ def _apply_retry(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Even
 
 def _accept_last(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     """Accept the last attempt if only reviewers or people rejected it, once it is merged with the work of others."""
-    if isinstance(scope.merge, RefusedMember) or not _last_fit(state, scope):
+    if isinstance(scope.join_status, RefusedMember) or not _last_fit(state, scope):
         return end
-    if scope.merge == "queued":
+    if scope.join_status == "queued":
         return None
     return queue_for_join(state, scope, now) or ScopeEnd("passed", "exhausted")
 
@@ -100,8 +106,8 @@ def _accept_last(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Even
 def _ask_exhausted(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     if state.started is not None and state.started.no_human:
         return end
-    question = None if scope.told is None else state.instances[scope.told]
-    if question is None or question.place.about != "exhausted" or question.ending is None:
+    question = None if scope.last_answer is None else state.instances[scope.last_answer]
+    if question is None or question.place.topic != "exhausted" or question.ending is None:
         return entry.question_entry(state, scope, "exhausted", now)
     match (question.ending.result or {}).get("action"):
         case "retry":
@@ -155,19 +161,19 @@ def _apply_finally(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Ev
 def _must_ask_before_end(state: State, scope: Scope, end: ScopeEnd) -> bool:
     rules = workflow_of(state, scope.place).breaker
     at_end = scope.place.path == ROOT and end.outcome == "passed" and not scope.closing
-    return rules.complete and at_end and "complete" not in state.excused
+    return rules.complete and at_end and "complete" not in state.waived_rules
 
 
 def _apply_join(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
-    if isinstance(scope.merge, RefusedMember):
+    if isinstance(scope.join_status, RefusedMember):
         # This also replaces a failure of gates that was to be accepted: the conflict is why the scope fails.
-        outcome: Outcome = "conflict" if scope.merge.kind == "conflict" else "failed"
+        outcome: Outcome = "conflict" if scope.join_status.kind == "conflict" else "failed"
         reason = "conflict" if outcome == "conflict" else "gates"
         feedback = (addresses.attempt(scope.place.path, number_of(scope)),)
-        return ScopeEnd(outcome, reason, 1, scope.merge.detail, feedback=feedback)
+        return ScopeEnd(outcome, reason, 1, scope.join_status.detail, feedback=feedback)
     if end.outcome != "passed":
         return end
-    if scope.merge == "queued":
+    if scope.join_status == "queued":
         return None
     return queue_for_join(state, scope, now) or end
 
@@ -179,8 +185,6 @@ def _end_event(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> StepEn
         if isinstance(computed, StepEnded):
             return computed
         result = result if computed is None else {**(result or {}), "output": computed[0]}
-    hard = end.hard
-    owner = addresses.without_visit(scope.place.path)
     return StepEnded(
         at=now,
         path=scope.place.path,
@@ -189,8 +193,8 @@ def _end_event(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> StepEn
         exit=end.exit,
         result=result,
         tree=final_tree(state, scope) if end.outcome == "passed" else None,
-        leaves=end.leaves,
-        hard=None if hard == owner else hard,
+        breaks_loop=end.breaks_loop,
+        limit_hit=entry.limit_outside(scope.place.path, end.limit_hit),
         message=end.message,
         score=end.score,
     )

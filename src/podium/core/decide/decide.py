@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from podium.core import events
-from podium.core.addresses import ROOT, without_visit
+from podium.core.addresses import ROOT
 from podium.core.decide import entry
 from podium.core.decide.approvals import after_person, ask_person
 from podium.core.decide.attempts import after_attempt, error_exit
@@ -174,13 +174,13 @@ def _is_unwanted(state: State, instance: Instance) -> bool:
         return True
     if parent.jump < 0 or place.role != "step":
         return False
-    return parent.place.order != "dag" or place.slot in descendants_of(parent, parent.jump)
+    return parent.place.order != "dag" or place.index in descendants_of(parent, parent.jump)
 
 
 def _end_cancelled(state: State, instance: Instance, now: Millis) -> Event | None:
     """End a cancelled instance once nothing in it is running; a workflow still runs its `finally`."""
     path = instance.place.path
-    if instance.aside is not None or ("attempt", path) in state.pending:
+    if instance.side_child is not None or ("attempt", path) in state.pending:
         return None
     if isinstance(instance, Scope):
         if instance.live:
@@ -190,12 +190,12 @@ def _end_cancelled(state: State, instance: Instance, now: Millis) -> Event | Non
         if opened and not instance.closing and isinstance(verb, Call) and verb.workflow.finally_ is not None:
             return entry.finally_entry(state, instance, now)
         if not instance.cancelling:
-            if instance.hard is not None:
+            if instance.limit_hit is not None:
                 # A timeout must not hide a hard limit that was hit inside.
-                hard = None if without_visit(path) == instance.hard else instance.hard
-                stop = entry.hard_stop(state, instance.hard)
+                outside = entry.limit_outside(path, instance.limit_hit)
+                stop = entry.hard_stop(state, instance.limit_hit)
                 return events.StepEnded(
-                    now, path, "failed", stop.reason, stop.exit, hard=hard, message=stop.message
+                    now, path, "failed", stop.reason, stop.exit, limit_hit=outside, message=stop.message
                 )
             return events.StepEnded(now, path, "timeout", exit=124)
     return events.StepEnded(now, path, "cancelled", exit=130)
@@ -243,7 +243,7 @@ def _is_queued(leaf: Leaf) -> bool:
 def _has_bad_need(state: State, instance: Instance) -> bool:
     if instance.place.role != "step" or instance.place.path == ROOT:
         return False
-    unmet = state.unmet.get((instance.place.parent, instance.place.slot))
+    unmet = state.unmet.get((instance.place.parent, instance.place.index))
     return unmet is not None and unmet.bad
 
 
@@ -338,7 +338,7 @@ def _after_answer(state: State, leaf: Leaf, now: Millis) -> Event | None:
 
 def _after_wait(leaf: Leaf, verb: Wait, now: Millis) -> events.StepEnded:
     path = leaf.place.path
-    if leaf.silent:
+    if leaf.expired:
         timer = verb.timer is not None or verb.minute_of_day is not None
         return (
             events.StepEnded(now, path, "passed")

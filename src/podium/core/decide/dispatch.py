@@ -35,7 +35,7 @@ LOOK_AHEAD = 32
 
 def dispatch(state: State, now: Millis) -> Event | None:
     """Start the next attempt, or end a step that its limits can no longer cover."""
-    if state.head == state.tail or state.paused:
+    if state.queue_head == state.queue_tail or state.paused:
         return None
     run = state.root.verb
     assert isinstance(run, Call)
@@ -44,7 +44,7 @@ def dispatch(state: State, now: Millis) -> Event | None:
     for path in _queue_front(state):
         leaf = state.instances[path]
         assert isinstance(leaf, Leaf)
-        if leaf.aside is not None:
+        if leaf.side_child is not None:
             continue  # A person is being asked about it.
         by_hand = is_by_hand(leaf)
         if state.busy >= slots and not by_hand:
@@ -55,7 +55,7 @@ def dispatch(state: State, now: Millis) -> Event | None:
         if claim and _overlaps_any(state, claim, waiting):
             waiting.append(claim)
             continue
-        reuses = leaf.attempt < (state.taken.get(path) or 0)
+        reuses = leaf.attempt < (state.reused_attempts.get(path) or 0)
         reserve = ledger.NOTHING if reuses else _reserve(state, leaf)
         short = None if reuses else ledger.shortfall(state, leaf.place.ledger, reserve)
         if short is None:
@@ -64,11 +64,11 @@ def dispatch(state: State, now: Millis) -> Event | None:
                 continue
             return question or _start(state, leaf, reserve, claim, now, reuses=reuses)
         book, unit = short
-        if book.busy or book.held != Amounts():
+        if book.busy or book.reserved != Amounts():
             return None
-        if leaf.attempt < (state.known.get(path) or 0):
+        if leaf.attempt < (state.reusable_attempts.get(path) or 0):
             return _start(state, leaf, ledger.NOTHING, claim, now, reuses=True)
-        if leaf.place.shield:
+        if leaf.place.in_finally:
             # `finally` continues without the step, so that it makes no agent call after a limit is reached.
             return StepEnded(now, path, "skipped", "limit", message=f"the limit on {unit} is reached")
         return limit_ending(leaf, book, now, unit)
@@ -77,7 +77,7 @@ def dispatch(state: State, now: Millis) -> Event | None:
 
 def _queue_front(state: State) -> Iterator[Path]:
     count = 0
-    for ticket in range(state.head, state.tail):
+    for ticket in range(state.queue_head, state.queue_tail):
         path = state.queue.get(ticket)
         if path is not None:
             yield path
@@ -134,11 +134,11 @@ def _reserve(state: State, leaf: Leaf) -> Amounts:
     estimate = verb.estimate
     usd, tokens = estimate.usd, estimate.tokens
     # The cap and the typical use do not apply to a fallback agent.
-    typical = None if leaf.soft.fallback else _typical_use(state, leaf.place.path)
+    typical = None if leaf.uncounted.fallback else _typical_use(state, leaf.place.path)
     if typical is not None:
         usd = usd if typical.usd is None else typical.usd
         tokens = tokens if typical.tokens is None else typical.tokens
-    if estimate.cap is not None and not leaf.soft.fallback:
+    if estimate.cap is not None and not leaf.uncounted.fallback:
         usd = estimate.cap
     return Amounts(usd, tokens, 1)
 
@@ -146,7 +146,7 @@ def _reserve(state: State, leaf: Leaf) -> Amounts:
 def _typical_use(state: State, path: Path) -> TypicalUse | None:
     assert state.started is not None
     step = without_numbers(path)
-    return next((use for use in state.started.run.usual if use.step == step), None)
+    return next((use for use in state.started.run.typical_use if use.step == step), None)
 
 
 def _start(
@@ -162,7 +162,7 @@ def _start(
         reserve=reserve,
         base=leaf.base,
         start=_start_tree(state, leaf),
-        agent=leaf.soft.fallback,
+        agent=leaf.uncounted.fallback,
         degrade=degrade_of(state, leaf),
         timeout=time_left
         if step.timeout is None
@@ -171,7 +171,7 @@ def _start(
         else min(time_left, step.timeout),
         guidance=state.guidance if works else (),
         claim=None if claim == "all" else claim,
-        taken=reuses,
+        reused=reuses,
     )
 
 
@@ -201,7 +201,7 @@ def price_event(state: State, leaf: Leaf, reserve: Amounts, now: Millis) -> Even
     question = state.instances.get(addresses.question(path, about, leaf.attempt))
     if question is None:
         waiting = (at for (kind, at), _ in state.pending.items() if kind == "person")
-        is_asked = any(state.instances[at].place.about == about for at in waiting)
+        is_asked = any(state.instances[at].place.topic == about for at in waiting)
         return "wait" if is_asked else entry_or_end(leaf, entry.question_entry(state, leaf, about, now), now)
     message = f'the cost of calls of "{agent}" is not known, and a person decided to stop'
     return StepEnded(now, path, "error", HALTED, 4, message=message)
@@ -221,7 +221,7 @@ def _unpriced(state: State, leaf: Leaf) -> str | None:
     # If the file names no agent, the attempt chooses one, which may be one that has reported no price.
     unpriced = (*(agent for agent in facts.unpriced if agent == own), *state.unpriced)
     for agent in unpriced:
-        accepted = ALL in facts.accepts or agent in facts.accepts or PRICE + agent in state.excused
+        accepted = ALL in facts.accepts or agent in facts.accepts or PRICE + agent in state.waived_rules
         if own in (None, agent) and not accepted:
             return agent
     return None

@@ -25,8 +25,8 @@ class ScopeEnd(NamedTuple):
     reason: Reason = ""
     exit: int = 0
     message: str = ""
-    leaves: bool = False
-    hard: Path | None = None
+    breaks_loop: bool = False
+    limit_hit: Path | None = None
     result: Mapping[str, Any] | None = None
     score: float | None = None
     feedback: tuple[Path, ...] = ()
@@ -91,23 +91,31 @@ def _transition_limit_end(state: State, parent: Instance) -> ScopeEnd | None:
     exhausted = ledger.exhausted_transitions(state, parent.place.ledger)
     if exhausted is None:
         return None
-    return ScopeEnd("failed", "limit", 5, hard=exhausted.path, message="the limit on transitions is reached")
+    return ScopeEnd(
+        "failed", "limit", 5, limit_hit=exhausted.path, message="the limit on transitions is reached"
+    )
 
 
-def hard_stop(state: State, hard: Path, message: str = "") -> ScopeEnd:
+def hard_stop(state: State, limit_hit: Path, message: str = "") -> ScopeEnd:
     """The end of a scope because of a hard limit or a decision to halt, which no route can override."""
-    if state.halt is not None and hard == addresses.ROOT:
-        return ScopeEnd("failed", HALTED, state.halt.exit, state.halt.message, hard=hard)
-    return ScopeEnd("failed", "limit", 5, message, hard=hard)
+    if state.halt is not None and limit_hit == addresses.ROOT:
+        return ScopeEnd("failed", HALTED, state.halt.exit, state.halt.message, limit_hit=limit_hit)
+    return ScopeEnd("failed", "limit", 5, message, limit_hit=limit_hit)
+
+
+def limit_outside(path: Path, limit_hit: Path | None) -> Path | None:
+    """The scope whose limit was hit; None if it is the step itself, because routes apply after its own limit."""
+    return None if limit_hit == addresses.without_visit(path) else limit_hit
 
 
 def limit_ending(instance: Instance, book: Ledger, now: Millis, unit: Unit) -> StepEnded:
     """The end of an instance that a hard limit refuses; no route applies up to the scope that owns the limit."""
     path = instance.place.path
-    hard = None if addresses.without_visit(path) == book.path else book.path
     owner = f'"{book.path}"' if book.path else "the run"
     message = f"the limit on {unit} of {owner} is reached"
-    return StepEnded(now, path, "failed", "limit", exit=5, hard=hard, message=message)
+    return StepEnded(
+        now, path, "failed", "limit", exit=5, limit_hit=limit_outside(path, book.path), message=message
+    )
 
 
 def _after_rule_hit(
@@ -160,7 +168,7 @@ def question_entry(state: State, instance: Instance, about: str, now: Millis) ->
 
 
 def _question_path(instance: Instance, name: str) -> Path:
-    number = instance.asked + 1 if isinstance(instance, Scope) else instance.attempt
+    number = instance.questions_asked + 1 if isinstance(instance, Scope) else instance.attempt
     return addresses.question(instance.place.path, name, number)
 
 
@@ -198,7 +206,7 @@ def _entry_event(
 ) -> StepEntered:
     """The event of an entry, with its trees and feedback."""
     base, start = _trees(state, scope, pending)
-    feedback = scope.feedback + scope.carry
+    feedback = scope.feedback + scope.outgoing_feedback
     if pending.previous is not None:
         feedback = pending.previous.feedback + feedback
     return StepEntered(
@@ -212,7 +220,7 @@ def _entry_event(
         start=start,
         feedback=tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:] if feedback else (),
         stale=pending.stale,
-        held=_is_not_ready(state, scope, step, pending.slot),
+        not_ready=_is_not_ready(state, scope, step, pending.slot),
         adopt=adopt,
     )
 
@@ -239,8 +247,8 @@ def _base(state: State, scope: Scope, pending: PendingEntry) -> Tree | None:
             return base_in_graph(state, scope, pending.slot)[0]
         case _:
             if isinstance(verb, TOGETHER):
-                return scope.fork
-            return scope.head if width(state, scope) == 1 else scope.fork
+                return scope.start_tree
+            return scope.head if width(state, scope) == 1 else scope.start_tree
 
 
 def _head_before(state: State, scope: Scope, stale: tuple[int, ...]) -> Tree | None:

@@ -16,7 +16,7 @@ from podium.core.types import Millis, Tree
 
 def queue_for_join(state: State, member: Instance, now: Millis) -> JoinQueued | None:
     """Queue a member that passed and changed files for merging, unless the head has not moved since it started."""
-    if member.merge is not None or not must_merge(state, member, result_tree(state, member)):
+    if member.join_status is not None or not must_merge(state, member, result_tree(state, member)):
         return None
     return JoinQueued(now, member.place.path)
 
@@ -28,7 +28,7 @@ def must_merge(state: State, member: Instance, tree: Tree | None) -> bool:
     scope = state.instances[member.place.parent]
     if not isinstance(scope, Scope) or not merges_members(scope):
         return False
-    is_first = scope.joins == scope.joined and ("join", scope.place.path) not in state.pending
+    is_first = scope.next_join_ticket == scope.next_join and ("join", scope.place.path) not in state.pending
     return not (is_first and scope.head == member.base)
 
 
@@ -50,7 +50,7 @@ def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> Join
 
     `more` is whether another member is about to be entered.
     """
-    waiting = scope.joins - scope.joined
+    waiting = scope.next_join_ticket - scope.next_join
     if not waiting or scope.head is None or ("join", scope.place.path) in state.pending:
         return None
     join = join_of(scope)
@@ -58,43 +58,43 @@ def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> Join
     if waiting < size and (scope.live > waiting or more):
         return None
     members = []
-    for number in range(scope.joined, scope.joined + min(size, waiting)):
+    for number in range(scope.next_join, scope.next_join + min(size, waiting)):
         path = state.joins[(scope.place.path, number)]
         tree = result_tree(state, state.instances[path])
         assert tree is not None
         members.append((path, tree))
-    return JoinAsked(now, scope.place.path, scope.head, scope.fork, tuple(members), gated=True)
+    return JoinAsked(now, scope.place.path, scope.head, scope.start_tree, tuple(members), gated=True)
 
 
 def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEnded | None:
     """Merge the work of a child's needs into one tree before the child starts."""
-    if child.merge is not None:
-        return _conflict_ending(child, now) if isinstance(child.merge, RefusedMember) else None
+    if child.join_status is not None:
+        return _conflict_ending(child, now) if isinstance(child.join_status, RefusedMember) else None
     if child.place.path == ROOT or child.place.role != "step":
         return None
     scope = state.instances[child.place.parent]
     if not isinstance(scope, Scope) or scope.place.order != "dag":
         return None
-    onto, to_merge = base_in_graph(state, scope, child.place.slot)
+    onto, to_merge = base_in_graph(state, scope, child.place.index)
     if onto is None or not to_merge:
         return None
-    return JoinAsked(now, child.place.path, onto, scope.fork, to_merge, gated=False)
+    return JoinAsked(now, child.place.path, onto, scope.start_tree, to_merge, gated=False)
 
 
 def _conflict_ending(child: Instance, now: Millis) -> StepEnded:
-    assert isinstance(child.merge, RefusedMember)
-    return StepEnded(now, child.place.path, "conflict", "conflict", exit=1, message=child.merge.detail)
+    assert isinstance(child.join_status, RefusedMember)
+    return StepEnded(now, child.place.path, "conflict", "conflict", exit=1, message=child.join_status.detail)
 
 
 def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | ScopeEnd | None:
     """Merge the work of all branches into one tree at the end of a graph."""
-    if isinstance(scope.sinks, RefusedMember):
+    if isinstance(scope.branch_join, RefusedMember):
         feedback = (addresses.attempt(scope.place.path, number_of(scope)),)
-        return ScopeEnd("conflict", "conflict", 1, scope.sinks.detail, feedback=feedback)
+        return ScopeEnd("conflict", "conflict", 1, scope.branch_join.detail, feedback=feedback)
     trees = sinks_of(state, scope)
-    if scope.sinks == "joined" or len(trees) < 2:
+    if scope.branch_join == "joined" or len(trees) < 2:
         return None
-    return JoinAsked(now, scope.place.path, trees[0][1], scope.fork, tuple(trees[1:]), gated=False)
+    return JoinAsked(now, scope.place.path, trees[0][1], scope.start_tree, tuple(trees[1:]), gated=False)
 
 
 def final_tree(state: State, scope: Scope) -> Tree | None:

@@ -29,9 +29,9 @@ NEXT: Final = Target("next")
 
 def next_scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
     """The next decision of an open scope that is not being cancelled."""
-    if scope.aside is not None or ("fact", scope.place.path) in state.pending:
+    if scope.side_child is not None or ("fact", scope.place.path) in state.pending:
         return None
-    advised = None if scope.told is None else after_advice(state, scope, scope.told, now)
+    advised = None if scope.last_answer is None else after_advice(state, scope, scope.last_answer, now)
     move = advised or _move(state, scope, now)
     if not isinstance(move, ScopeEnd):
         return move
@@ -65,9 +65,9 @@ def _sequence(state: State, scope: Scope, now: Millis) -> Move:
     last = state.instances[scope.last]
     ending = last.ending
     assert ending is not None
-    if ending.hard is not None:
-        return hard_stop(state, ending.hard, ending.message)
-    if ending.leaves:
+    if ending.limit_hit is not None:
+        return hard_stop(state, ending.limit_hit, ending.message)
+    if ending.breaks_loop:
         return _block_end(ending, leaves=True)
     target = last.place.step.on.get(ending.outcome)
     if target is None:
@@ -88,7 +88,7 @@ def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Mil
                 return JumpOrdered(now, scope.place.path, target.step, (last.place.path,))
             return enter_child(state, scope, target.step, now)
         case "next":
-            following = last.place.slot + 1
+            following = last.place.index + 1
             return (
                 enter_child(state, scope, following, now) if following < scope.total else ScopeEnd("passed")
             )
@@ -116,25 +116,25 @@ def _route_message(state: State, last: Instance, target: Target) -> str:
 def _block_end(ending: StepEnded, *, leaves: bool = False, message: str = "") -> ScopeEnd:
     """The end of a block that follows from the end of one of its steps."""
     if ending.outcome in CONTINUING_OUTCOMES and leaves:
-        return ScopeEnd("passed", leaves=True)
+        return ScopeEnd("passed", breaks_loop=True)
     return ScopeEnd(
         "failed",
         ending.reason or ("child" if ending.outcome in CONTINUING_OUTCOMES else ending.outcome),
         ending.exit or 1,
         message=message or ending.message,
-        leaves=leaves,
+        breaks_loop=leaves,
     )
 
 
 def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if scope.jump >= 0:
         return None if _is_jump_blocked(state, scope) else enter_child(state, scope, scope.jump, now)
-    if scope.routes and scope.hard is None:
+    if scope.routes and scope.limit_hit is None:
         came_from = state.instances[scope.routes[0]]
         assert came_from.ending is not None
         target = came_from.place.step.on[came_from.ending.outcome]
         return JumpOrdered(now, scope.place.path, target.step, (came_from.place.path,))
-    may_enter = not scope.leaving and (scope.hard is None or state.halt is None)
+    may_enter = not scope.breaking and (scope.limit_hit is None or state.halt is None)
     more = bool(scope.ready) and scope.live < width(state, scope) and may_enter
     pending = ask_for_join(state, scope, now, more=more)
     if pending is not None:
@@ -145,8 +145,8 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
         return None
     if isinstance(scope.place.step.verb, ForEach):
         return _rule_end(state, scope)
-    if scope.hard is not None:
-        return hard_stop(state, scope.hard)
+    if scope.limit_hit is not None:
+        return hard_stop(state, scope.limit_hit)
     if scope.bad:
         first = _first_bad(state, scope)
         last = state.instances[first.path]
@@ -156,9 +156,9 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
             first.reason or first.outcome,
             first.exit or 1,
             message or first.message,
-            leaves=scope.leaving,
+            breaks_loop=scope.breaking,
         )
-    return join_sinks(state, scope, now) or ScopeEnd("passed", leaves=scope.leaving)
+    return join_sinks(state, scope, now) or ScopeEnd("passed", breaks_loop=scope.breaking)
 
 
 def _is_jump_blocked(state: State, scope: Scope) -> bool:
@@ -186,8 +186,8 @@ def _parallel(state: State, scope: Scope, now: Millis) -> Move:
     if scope.live:
         return None
     verb = scope.place.step.verb
-    if scope.hard is not None:
-        return hard_stop(state, scope.hard)
+    if scope.limit_hit is not None:
+        return hard_stop(state, scope.limit_hit)
     if isinstance(verb, Review):
         return _panel_end(state, scope, verb)
     if isinstance(verb, Gates):
@@ -198,7 +198,7 @@ def _parallel(state: State, scope: Scope, now: Millis) -> Move:
 def _open_until(scope: Scope) -> int:
     """How many children may be entered by now."""
     verb = scope.place.step.verb
-    if scope.leaving or scope.hard is not None:
+    if scope.breaking or scope.limit_hit is not None:
         return scope.next
     if not isinstance(verb, Gates):
         return scope.total
@@ -216,17 +216,17 @@ def _rule_end(state: State, scope: Scope) -> ScopeEnd:
     rule: PassRule = verb.workflow.body.rule if isinstance(verb, Call) else "all"
     if isinstance(verb, Block | Members | ForEach):
         rule = verb.rule
-    if scope.hard is not None:
-        return hard_stop(state, scope.hard)
+    if scope.limit_hit is not None:
+        return hard_stop(state, scope.limit_hit)
     # A loop that was left early is judged by the iterations that ran.
-    total = (scope.next if scope.leaving else scope.total) - scope.skipped
+    total = (scope.next if scope.breaking else scope.total) - scope.skipped
     outcome = pass_rules.tally(rule, ok=scope.ok, total=total)
     # A block passes the break on to the loop that encloses it.
-    leaves = scope.leaving and isinstance(verb, Block)
+    leaves = scope.breaking and isinstance(verb, Block)
     if outcome == "passed":
-        return ScopeEnd("passed", leaves=leaves)
+        return ScopeEnd("passed", breaks_loop=leaves)
     code = (_first_bad(state, scope).exit if scope.bad else 0) or 1
-    return ScopeEnd(outcome, "members", code, leaves=leaves)
+    return ScopeEnd(outcome, "members", code, breaks_loop=leaves)
 
 
 def _panel_end(state: State, scope: Scope, review: Review) -> ScopeEnd:
@@ -242,7 +242,7 @@ def _panel_end(state: State, scope: Scope, review: Review) -> ScopeEnd:
             "decision": verdict.outcome,
             "score": verdict.score,
             "by": [step.name for step in review.members],
-            "tree": scope.fork,
+            "tree": scope.start_tree,
         },
     }
     return ScopeEnd(verdict.outcome, verdict.reason, exit_code, result=result, score=verdict.score)
@@ -305,11 +305,11 @@ def _repeat(state: State, scope: Scope, now: Millis) -> Move:
     if last is not None:
         ending = last.ending
         assert ending is not None
-        if ending.hard is not None:
-            return hard_stop(state, ending.hard)
+        if ending.limit_hit is not None:
+            return hard_stop(state, ending.limit_hit)
         if ending.outcome not in CONTINUING_OUTCOMES:
             return _block_end(ending)
-        if ending.leaves:
+        if ending.breaks_loop:
             return ScopeEnd("passed")
     return _next_round(state, scope, verb, last, now)
 
@@ -332,8 +332,8 @@ def _next_round(state: State, scope: Scope, verb: Repeat, last: Instance | None,
 
 def _after_exhausted(state: State, scope: Scope, now: Millis) -> Move:
     """Ask a person whether a loop without rounds left continues, counts as done, or fails; follow the answer."""
-    answer = None if scope.told is None else state.instances[scope.told]
-    if answer is None or answer.place.about != "exhausted" or answer.ending is None:
+    answer = None if scope.last_answer is None else state.instances[scope.last_answer]
+    if answer is None or answer.place.topic != "exhausted" or answer.ending is None:
         return question_entry(state, scope, "exhausted", now)
     match (answer.ending.result or {}).get("action"):
         case "retry":

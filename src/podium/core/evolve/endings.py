@@ -34,11 +34,11 @@ def end(state: State, event: StepEnded) -> State:
         raise IllegalEvent(f"{event.path!r} has not been entered")
     phases_after(instance, event)
     busy = isinstance(instance, Scope) and instance.live
-    if busy or instance.aside is not None or ("attempt", event.path) in state.pending:
+    if busy or instance.side_child is not None or ("attempt", event.path) in state.pending:
         raise IllegalEvent(f"{event.path!r} cannot end while a child or an attempt of it is running")
     if isinstance(instance, Leaf):
         if instance.ticket >= 0:
-            state = state._replace(head=leave_queue(state, instance))
+            state = state._replace(queue_head=leave_queue(state, instance))
         ended_instance: Instance = instance._replace(phase="ended", ending=event, ticket=-1)
     else:
         _drop_tickets(state, instance)
@@ -50,14 +50,14 @@ def end(state: State, event: StepEnded) -> State:
         state.vars.put((instance.place.frame, name), (value,))
     if event.reason == "limit":
         state = state._replace(limited=True)
-    if event.reason == HALTED and event.hard is not None and state.halt is None:
+    if event.reason == HALTED and event.limit_hit is not None and state.halt is None:
         state = state._replace(halt=event)
     return state if event.path == addresses.ROOT else _update_parent(state, ended_instance, event)
 
 
 def _drop_tickets(state: State, scope: Scope) -> None:
     """Remove the members of a cancelled scope that were still waiting to be merged."""
-    for number in range(scope.joined, scope.joins):
+    for number in range(scope.next_join, scope.next_join_ticket):
         state.joins.discard((scope.place.path, number))
 
 
@@ -66,13 +66,15 @@ def _update_parent(state: State, child: Instance, event: StepEnded) -> State:
     if child.place.role != "step":
         # `finally` and gates must not replace an answer that the end of the scope still depends on.
         is_answer = child.place.role in ("question", "advice")
-        changed = parent._replace(aside=None, told=event.path if is_answer else parent.told)
+        changed = parent._replace(
+            side_child=None, last_answer=event.path if is_answer else parent.last_answer
+        )
         if isinstance(changed, Leaf) and child.place.role == "gates":
             changed = changed._replace(best=_best_attempt(changed, event))
         state.instances.put(parent.place.path, changed)
         return _record_accepted_price(state, child, event)
     assert isinstance(parent, Scope)
-    key = (parent.place.path, child.place.slot)
+    key = (parent.place.path, child.place.index)
     visit = state.latest[key]
     side = side_of(child)
     scope = parent._replace(
@@ -82,8 +84,8 @@ def _update_parent(state: State, child: Instance, event: StepEnded) -> State:
         skipped=parent.skipped + (side == "skipped"),
         last=event.path,
         head=_head_after(parent, child, event),
-        leaving=parent.leaving or event.leaves,
-        hard=parent.hard if event.hard is None else event.hard,
+        breaking=parent.breaking or event.breaks_loop,
+        limit_hit=parent.limit_hit if event.limit_hit is None else event.limit_hit,
         routes=_routes(parent, child, event),
     )
     state.latest.put(key, Visit(visit.number, visit.path, fresh=True))
@@ -95,9 +97,9 @@ def _update_parent(state: State, child: Instance, event: StepEnded) -> State:
 
 def _record_accepted_price(state: State, child: Instance, event: StepEnded) -> State:
     """Record that a person accepted an agent without a price; this holds for the whole run."""
-    about = child.place.about
+    about = child.place.topic
     accepted = about.startswith(PRICE) and (event.result or {}).get("action") == "proceed"
-    return state._replace(excused=(*state.excused, about)) if accepted else state
+    return state._replace(waived_rules=(*state.waived_rules, about)) if accepted else state
 
 
 def _best_attempt(leaf: Leaf, gates: StepEnded) -> BestAttempt | None:
@@ -113,7 +115,7 @@ def _best_attempt(leaf: Leaf, gates: StepEnded) -> BestAttempt | None:
 
 def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
     """The head after a child ended: a passed child of a sequence moves it, a member only if nothing else has moved it."""
-    if event.outcome != "passed" or event.tree is None or child.merge == "joined":
+    if event.outcome != "passed" or event.tree is None or child.join_status == "joined":
         return scope.head
     order = scope.place.order
     if order in ("seq", "repeat"):
@@ -128,7 +130,7 @@ def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
 def _routes(scope: Scope, child: Instance, event: StepEnded) -> tuple[Path, ...]:
     """In a graph, an outcome that leads back is kept until the jump back is possible."""
     target = child.place.step.on.get(event.outcome)
-    if target is None or target.kind != "step" or event.hard is not None or scope.place.order != "dag":
+    if target is None or target.kind != "step" or event.limit_hit is not None or scope.place.order != "dag":
         return scope.routes
     return (*scope.routes, event.path)
 
@@ -137,7 +139,7 @@ def _release_dependents(state: State, scope: Scope, child: Instance, event: Step
     path = scope.place.path
     bad = not is_accepted(child.place.step, event)
     ready = scope.ready
-    for index in dependents_of(scope)[child.place.slot]:
+    for index in dependents_of(scope)[child.place.index]:
         before = state.unmet[(path, index)]
         needs = OpenNeeds(before.left - 1, before.bad or bad)
         state.unmet.put((path, index), needs)

@@ -136,16 +136,16 @@ def _start_run(state: State, event: events.RunStarted) -> State:
         parent=addresses.ROOT,
         step=state.root,
         role="step",
-        slot=0,
+        index=0,
         visit=1,
         frame=addresses.ROOT,
         ledger=addresses.ROOT,
-        fanned=False,
-        shield=False,
+        in_for_each=False,
+        in_finally=False,
         base=event.tree,
         start=event.tree,
         entered=event.at,
-        about="",
+        topic="",
         target=-1,
         adopt=None,
         order=order_of_verb(call),
@@ -156,7 +156,9 @@ def _start_run(state: State, event: events.RunStarted) -> State:
     state.ledgers.put(addresses.ROOT, ledger.new_ledger(addresses.ROOT, None, call.workflow.limits, carried))
     state.vars.put((addresses.ROOT, addresses.INPUTS), (event.inputs,))
     return state._replace(
-        started=event, taken=PersistentMap(dict(run.taken)), known=PersistentMap(dict(run.known))
+        started=event,
+        reused_attempts=PersistentMap(dict(run.reused)),
+        reusable_attempts=PersistentMap(dict(run.reusable)),
     )
 
 

@@ -43,14 +43,16 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
     by_hand = is_by_hand(leaf)
     head = leave_queue(state, leaf)
     ledger.reserve_amounts(state, leaf.place, event, timed=not by_hand)
-    working = leaf._replace(phase=phase, attempt=event.attempt, ticket=-1, doubted=False, merge=None)
+    working = leaf._replace(
+        phase=phase, attempt=event.attempt, ticket=-1, outcome_unknown=False, join_status=None
+    )
     state.instances.put(event.path, working)
     state.pending.put(("attempt", event.path), RunAttempt(event, by_hand))
     claim: Claim = "all" if event.claim is None else event.claim
     if claim:
         state.claims.put(event.path, claim)
     return state._replace(
-        head=head,
+        queue_head=head,
         busy=state.busy + (not by_hand),
         guidance=() if event.guidance else state.guidance,
     )
@@ -61,7 +63,9 @@ def end_attempt(state: State, event: AttemptEnded) -> State:
     state = _settle_attempt(state, leaf, event.attempt, event)
     if event.kind in ("failed", "timeout", "error"):
         state = state._replace(failures=(*state.failures, event.at)[-FAILURES_KEPT:])
-    answered_leaf = leaf._replace(phase=phase, answer=event, soft=_count_uncounted(leaf.soft, event))
+    answered_leaf = leaf._replace(
+        phase=phase, answer=event, uncounted=_count_uncounted(leaf.uncounted, event)
+    )
     state.instances.put(event.path, answered_leaf)
     if not event.cost_known and event.kind in ANSWERED and isinstance(leaf.place.step.verb, Agent):
         state = _record_missing_price(state, leaf, event)
@@ -79,8 +83,8 @@ def agent_of(leaf: Leaf) -> str | None:
     """The agent that the file names for the next attempt; None if the attempt chooses it."""
     verb = leaf.place.step.verb
     assert isinstance(verb, Agent)
-    if leaf.soft.fallback:
-        return verb.fallback[leaf.soft.fallback - 1]
+    if leaf.uncounted.fallback:
+        return verb.fallback[leaf.uncounted.fallback - 1]
     return verb.agent if isinstance(verb.agent, str) and verb.agent != "auto" else None
 
 
@@ -100,7 +104,7 @@ def doubt_attempt(state: State, event: AttemptDoubted) -> State:
     book_lost_attempt(state, event.path)
     answer = AttemptEnded(event.at, event.path, event.attempt, "error", reason="doubted", cost_known=False)
     state = _settle_attempt(state, leaf, event.attempt, replace(answer, cost_known=True))
-    state.instances.put(event.path, leaf._replace(phase=phase, doubted=True, answer=answer))
+    state.instances.put(event.path, leaf._replace(phase=phase, outcome_unknown=True, answer=answer))
     return state
 
 
@@ -109,7 +113,7 @@ def book_lost_attempt(state: State, path: Path) -> None:
     effect = state.pending.get(("attempt", path))
     if not isinstance(effect, RunAttempt):
         raise IllegalEvent(f"no attempt of {path!r} is in flight")
-    ledger.book_lost_call(state, state.instances[path].place, effect.asked.reserve)
+    ledger.book_lost_call(state, state.instances[path].place, effect.started.reserve)
 
 
 def _settle_attempt(state: State, leaf: Leaf, attempt: int, event: AttemptEnded) -> State:
@@ -118,40 +122,40 @@ def _settle_attempt(state: State, leaf: Leaf, attempt: int, event: AttemptEnded)
     if not isinstance(effect, IN_FLIGHT) or attempt != leaf.attempt:
         raise IllegalEvent(f"attempt {attempt} of {path!r} is not in flight")
     by_hand = effect.by_hand
-    ledger.settle(state, leaf.place, effect.asked.reserve, event, timed=not by_hand)
+    ledger.settle(state, leaf.place, effect.started.reserve, event, timed=not by_hand)
     state.pending.discard(("attempt", path))
     state.claims.discard(path)
     return state._replace(busy=state.busy - (not by_hand), usd=MicroUsd(state.usd + event.used.usd))
 
 
-def _count_uncounted(soft: UncountedTries, event: AttemptEnded) -> UncountedTries:
+def _count_uncounted(uncounted: UncountedTries, event: AttemptEnded) -> UncountedTries:
     match event.kind:
         case "transient":
-            return soft._replace(transient=soft.transient + 1)
+            return uncounted._replace(transient=uncounted.transient + 1)
         case "malformed":
-            return soft._replace(repair=soft.repair + 1)
+            return uncounted._replace(repair=uncounted.repair + 1)
         case "quota":
-            return soft._replace(quota=soft.quota + 1)
+            return uncounted._replace(quota=uncounted.quota + 1)
         case "timeout":
-            return soft._replace(timeouts=soft.timeouts + 1)
+            return uncounted._replace(timeouts=uncounted.timeouts + 1)
         case _:
-            return soft
+            return uncounted
 
 
 def queue_attempt(state: State, event: AttemptQueued | RetryScheduled) -> State:
     leaf, phase = _leaf(state, event)
     if leaf.ticket >= 0:
         raise IllegalEvent(f"{event.path!r} is already in the queue")
-    soft = leaf.soft
+    uncounted = leaf.uncounted
     if event.why == "counted":
         # A counted try gets the full number of transient and repair tries again.
-        soft = soft._replace(transient=0, repair=0)
+        uncounted = uncounted._replace(transient=0, repair=0)
     elif event.why == "granted":
-        soft = soft._replace(transient=0, repair=0, granted=soft.granted + 1)
+        uncounted = uncounted._replace(transient=0, repair=0, granted=uncounted.granted + 1)
     elif event.why == "fallback":
-        soft = soft._replace(fallback=soft.fallback + 1)
+        uncounted = uncounted._replace(fallback=uncounted.fallback + 1)
     counted = event.why in ("counted", "granted")
-    if isinstance(leaf.merge, RefusedMember):
+    if isinstance(leaf.join_status, RefusedMember):
         # The conflicting work is on the head by now, so only a try that starts from the head can agree with it. The best
         # attempt so far lacks that work, so it can no longer be accepted.
         scope = state.instances[leaf.place.parent]
@@ -160,9 +164,9 @@ def queue_attempt(state: State, event: AttemptQueued | RetryScheduled) -> State:
     leaf = leaf._replace(
         phase=phase,
         tries=leaf.tries + counted,
-        soft=soft,
-        doubted=False,
-        merge=leaf.merge if event.why == "ready" else None,
+        uncounted=uncounted,
+        outcome_unknown=False,
+        join_status=leaf.join_status if event.why == "ready" else None,
         feedback=(*leaf.feedback, *event.feedback),
         due=event.due if isinstance(event, RetryScheduled) else None,
     )
@@ -179,7 +183,7 @@ def start_waiting(state: State, event: WaitStarted | ApprovalAsked) -> State:
         state.instances.put(event.path, leaf._replace(phase=phase, due=event.due))
         state.pending.put(("wait", event.path), Watch(event))
     else:
-        state.instances.put(event.path, leaf._replace(phase=phase, asked=event, given=()))
+        state.instances.put(event.path, leaf._replace(phase=phase, approval_request=event, approvals=()))
         state.pending.put(("person", event.path), AskPerson(event))
     return state
 
@@ -196,14 +200,14 @@ def end_wait(state: State, event: WaitEnded | SignalReceived) -> State:
 
 def record_approval(state: State, event: ApprovalGiven) -> State:
     leaf, _ = _leaf(state, event)
-    assert leaf.asked is not None
-    earlier = tuple([answer for answer in leaf.given if answer.by != event.by])
-    if event.action == "approve" and earlier != leaf.given:
+    assert leaf.approval_request is not None
+    earlier = tuple([answer for answer in leaf.approvals if answer.by != event.by])
+    if event.action == "approve" and earlier != leaf.approvals:
         raise IllegalEvent(f"{event.by} has already approved {event.path!r}")
     approvals = (*earlier, event)  # While the question is open, a person who approved may still reject.
-    enough = event.action != "approve" or len(approvals) >= leaf.asked.approvals
+    enough = event.action != "approve" or len(approvals) >= leaf.approval_request.approvals
     phase: Phase = "answered" if enough else "waiting"
-    state.instances.put(event.path, leaf._replace(phase=phase, given=approvals))
+    state.instances.put(event.path, leaf._replace(phase=phase, approvals=approvals))
     if enough:
         state.pending.discard(("person", event.path))
     return state
@@ -231,9 +235,9 @@ def _check_due(state: State, event: TimerFired) -> None:
 
 def _fire_leaf_timer(state: State, leaf: Leaf, event: TimerFired) -> State:
     """Apply a timer to a waiting leaf: its time is up, a reminder is due, or the question is escalated."""
-    path, request = event.path, leaf.asked
+    path, request = event.path, leaf.approval_request
     if leaf.due == event.due or (request is not None and request.expires == event.due):
-        state.instances.put(path, leaf._replace(phase="answered", silent=True))
+        state.instances.put(path, leaf._replace(phase="answered", expired=True))
         state.pending.discard(("wait", path))
         state.pending.discard(("person", path))
         return state
@@ -247,7 +251,7 @@ def _fire_leaf_timer(state: State, leaf: Leaf, event: TimerFired) -> State:
         # An empty `by` means that anyone may answer, which an escalation must not restrict.
         wider = (*request.by, *verb.oversight.escalate_to) if request.by else ()
         request = replace(request, escalate=None, by=wider)
-    state.instances.put(path, leaf._replace(asked=request))
+    state.instances.put(path, leaf._replace(approval_request=request))
     state.pending.put(("person", path), AskPerson(request))
     return state
 
@@ -274,28 +278,28 @@ def cancel(state: State, event: CancelOrdered) -> State:
         raise IllegalEvent(f"{event.path!r} is already being cancelled")
     effect = state.pending.get(("attempt", event.path))
     if isinstance(effect, RunAttempt):
-        state.pending.put(("attempt", event.path), CancelAttempt(effect.asked, effect.by_hand))
+        state.pending.put(("attempt", event.path), CancelAttempt(effect.started, effect.by_hand))
     state.instances.put(event.path, instance._replace(cancelling=True))
     return state
 
 
 def join_queue(state: State, leaf: Leaf) -> State:
     """Put the leaf into the queue for a slot."""
-    state.instances.put(leaf.place.path, leaf._replace(ticket=state.tail))
+    state.instances.put(leaf.place.path, leaf._replace(ticket=state.queue_tail))
     return take_ticket(state, leaf.place.path)
 
 
 def take_ticket(state: State, path: Path) -> State:
     """Add an entry to the queue for a slot; the leaf at this address already has its number."""
-    state.queue.put(state.tail, path)
-    return state._replace(tail=state.tail + 1)
+    state.queue.put(state.queue_tail, path)
+    return state._replace(queue_tail=state.queue_tail + 1)
 
 
 def leave_queue(state: State, leaf: Leaf) -> int:
     """Remove the leaf from the queue and return the new head of the queue."""
     state.queue.discard(leaf.ticket)
-    head = state.head
-    while head < state.tail and head not in state.queue:
+    head = state.queue_head
+    while head < state.queue_tail and head not in state.queue:
         head += 1
     return head
 

@@ -54,16 +54,16 @@ def enter(state: State, event: StepEntered) -> State:
         parent=event.parent,
         step=step,
         role=event.role,
-        slot=event.index,
+        index=event.index,
         visit=event.visit,
         frame=frame_of_child(parent, step, event.path),
         ledger=parent_place.ledger if own_ledger is None else own_ledger.path,
-        fanned=parent_place.fanned or isinstance(parent_place.step.verb, ForEach),
-        shield=parent_place.shield or event.role == "finally",
+        in_for_each=parent_place.in_for_each or isinstance(parent_place.step.verb, ForEach),
+        in_finally=parent_place.in_finally or event.role == "finally",
         base=event.base,
         start=event.start,
         entered=event.at,
-        about=event.about,
+        topic=event.about,
         target=event.target,
         adopt=event.adopt,
         order=order_of_verb(step.verb),
@@ -77,8 +77,8 @@ def _create_instance(state: State, place: Placement, event: StepEntered) -> Stat
         scope = Scope(place, head=event.start, base=event.base, feedback=event.feedback)
         state.instances.put(event.path, scope)
         return state
-    queued = isinstance(verb, WORK) and not event.held and event.adopt is None
-    ticket = state.tail if queued else -1
+    queued = isinstance(verb, WORK) and not event.not_ready and event.adopt is None
+    ticket = state.queue_tail if queued else -1
     state.instances.put(event.path, Leaf(place, ticket=ticket, feedback=event.feedback, base=event.base))
     return take_ticket(state, event.path) if queued else state
 
@@ -87,7 +87,7 @@ def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) 
     """The step's own ledger, shared by all its visits; None if it has no limits."""
     if event.role == "finally":
         enclosing = parent.place.ledger
-        return Ledger(event.path, enclosing, _limits_of_finally(state, enclosing), cleans=True)
+        return Ledger(event.path, enclosing, _limits_of_finally(state, enclosing), is_finally=True)
     limits = step.limits
     if isinstance(step.verb, Call) and limits == NO_LIMITS:
         limits = step.verb.workflow.limits
@@ -125,7 +125,11 @@ def _limits_of_finally(state: State, path: Path) -> Limits:
 def _update_parent(state: State, parent: Instance, step: Step, event: StepEntered) -> State:
     if event.role != "step":
         state.instances.put(event.parent, _with_side_child(parent, event))
-        return state._replace(excused=(*state.excused, event.about)) if event.role == "advice" else state
+        return (
+            state._replace(waived_rules=(*state.waived_rules, event.about))
+            if event.role == "advice"
+            else state
+        )
     assert isinstance(parent, Scope)
     back = bool(event.stale) and parent.place.order == "seq"
     if event.stale:
@@ -135,10 +139,12 @@ def _update_parent(state: State, parent: Instance, step: Step, event: StepEntere
         # After a jump back, the steps beyond this one count as not entered.
         next=event.index + 1 if back else max(parent.next, event.index + 1),
         jump=-1,
-        told=None,
-        carry=() if step.has_worker else _deduplicate((*parent.carry, *event.feedback)),
+        last_answer=None,
+        outgoing_feedback=()
+        if step.has_worker
+        else _deduplicate((*parent.outgoing_feedback, *event.feedback)),
         ready=parent.ready[1:] if parent.ready and parent.ready[0] == event.index else parent.ready,
-        trail=(*_trail(state, parent), event.index),
+        recent_children=(*_trail(state, parent), event.index),
         head=event.base if back else parent.head,
         # Each round looks up facts again, because work in the project itself changes files but no tree.
         facts=() if isinstance(parent.place.step.verb, Repeat) else parent.facts,
@@ -150,13 +156,13 @@ def _update_parent(state: State, parent: Instance, step: Step, event: StepEntere
 
 def _trail(state: State, scope: Scope) -> tuple[int, ...]:
     """The trail without its oldest entries, long enough to detect any cycle through the block."""
-    if len(scope.trail) < TRAIL_KEPT:
-        return scope.trail
+    if len(scope.recent_children) < TRAIL_KEPT:
+        return scope.recent_children
     length = TRAIL_KEPT
     if isinstance(scope.place.step.verb, BLOCKS):
         rounds = workflow_of(state, scope.place).breaker.cycle or 0
         length = min(TRAIL_MOST, max(TRAIL_KEPT, 2 * rounds * scope.total))
-    return scope.trail[1 - length :]
+    return scope.recent_children[1 - length :]
 
 
 def _deduplicate(feedback: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -165,10 +171,10 @@ def _deduplicate(feedback: tuple[Path, ...]) -> tuple[Path, ...]:
 
 def _with_side_child(parent: Instance, event: StepEntered) -> Instance:
     if isinstance(parent, Leaf):
-        return parent._replace(aside=event.path)
+        return parent._replace(side_child=event.path)
     return parent._replace(
-        aside=event.path,
-        asked=parent.asked + (event.role in ("question", "advice")),
+        side_child=event.path,
+        questions_asked=parent.questions_asked + (event.role in ("question", "advice")),
         closing=parent.closing or event.role == "finally",
     )
 
@@ -182,7 +188,7 @@ def _make_stale(state: State, scope: Scope, stale: tuple[int, ...]) -> Scope:
             state.latest.put((path, index), visit._replace(fresh=False))
             scope = _untally(scope, state.instances[visit.path])
     stale_indexes = set(stale)
-    routes = tuple(p for p in scope.routes if state.instances[p].place.slot not in stale_indexes)
+    routes = tuple(p for p in scope.routes if state.instances[p].place.index not in stale_indexes)
     return scope._replace(routes=routes)
 
 
@@ -247,8 +253,8 @@ def expand(state: State, event: StepExpanded) -> State:
         items=event.items,
         keys=event.keys,
         dependents=_reverse(event.needs),
-        fork=scope.head,
-        merge=None,
+        start_tree=scope.head,
+        join_status=None,
     )
     return _release(state, scope)
 
@@ -290,7 +296,7 @@ def reopen(state: State, event: StepReopened) -> State:
     if scope.live or event.attempt != scope.tries + 2:
         raise IllegalEvent(f"{event.path!r} cannot be tried again now")
     previous = _make_stale(state, scope, tuple(range(scope.next)))
-    if isinstance(previous.merge, RefusedMember):
+    if isinstance(previous.join_status, RefusedMember):
         parent = state.instances[previous.place.parent]
         assert isinstance(parent, Scope)
         previous = previous._replace(base=parent.head, head=parent.head)
@@ -302,15 +308,15 @@ def reopen(state: State, event: StepReopened) -> State:
         total=previous.total,
         feedback=(*previous.feedback, *event.feedback),
         head=previous.head,
-        fork=previous.head,
+        start_tree=previous.head,
         base=previous.base,
         items=previous.items,
         keys=previous.keys,
         dependents=previous.dependents,
-        asked=previous.asked,
-        joins=previous.joins,
-        joined=previous.joined,
-        clash=previous.clash,
+        questions_asked=previous.questions_asked,
+        next_join_ticket=previous.next_join_ticket,
+        next_join=previous.next_join,
+        join_refusal=previous.join_refusal,
         expired=previous.expired,
         usd=previous.usd,
     )
@@ -323,8 +329,8 @@ def jump(state: State, event: JumpOrdered | JumpAsked) -> State:
         if scope.jump == event.target:
             raise IllegalEvent(f"{event.path!r} is already jumping to this step")
         routes = tuple(path for path in scope.routes if path not in event.feedback)
-        carry = (*scope.carry, *event.feedback)
-        jumped = scope._replace(jump=event.target, carry=carry, routes=routes, told=None)
+        carry = (*scope.outgoing_feedback, *event.feedback)
+        jumped = scope._replace(jump=event.target, outgoing_feedback=carry, routes=routes, last_answer=None)
     else:
         jumped = scope._replace(jump=event.target)
     state.instances.put(event.path, jumped)

@@ -21,7 +21,7 @@ def base_in_graph(state: State, scope: Scope, index: int) -> tuple[Tree | None, 
         # The results of a loop's items are merged one by one onto the head of the loop.
         return scope.head, ()
     trees = _trees_of(state, scope, children_of(verb)[index].needs)
-    return (trees[0][1], trees[1:]) if trees else (scope.fork, ())
+    return (trees[0][1], trees[1:]) if trees else (scope.start_tree, ())
 
 
 def sinks_of(state: State, scope: Scope) -> tuple[Work, ...]:
@@ -43,11 +43,11 @@ def tree_of(state: State, scope: Scope) -> Tree | None:
         # A scope that was blocked, skipped or stopped may never have been opened, so it has no fork.
         return scope.head
     if isinstance(verb, Members) and verb.join == "best":
-        return _best_member(state, scope) or scope.fork
-    if scope.place.order != "dag" or isinstance(verb, ForEach) or scope.sinks == "joined":
+        return _best_member(state, scope) or scope.start_tree
+    if scope.place.order != "dag" or isinstance(verb, ForEach) or scope.branch_join == "joined":
         return scope.head
     sinks = sinks_of(state, scope)
-    return sinks[0][1] if sinks else scope.fork
+    return sinks[0][1] if sinks else scope.start_tree
 
 
 def _best_member(state: State, scope: Scope) -> Tree | None:

@@ -208,7 +208,7 @@ def frame_of_child(parent: Instance, step: Step, path: Path) -> Path:
 
 def is_accepted(step: Step, ending: StepEnded) -> bool:
     """Whether a child's end is a success for its parent: a continuing outcome, or one that `on` accepts."""
-    if ending.hard is not None:
+    if ending.limit_hit is not None:
         return False
     target = step.on.get(ending.outcome)
     if target is None:
@@ -242,8 +242,8 @@ def failed_gates(state: State, gates: Instance) -> tuple[Instance, ...]:
 def live_children(state: State, scope: Instance) -> tuple[Path, ...]:
     """All children that have not ended. O(width), but called only once, when a scope is cancelled."""
     addresses: list[Path] = []
-    if scope.aside is not None:
-        addresses.append(scope.aside)
+    if scope.side_child is not None:
+        addresses.append(scope.side_child)
     if isinstance(scope, Leaf):
         return tuple(addresses)
     for index in range(scope.next):

@@ -195,7 +195,7 @@ class InstanceNames:
 
     def _loop(self) -> Mapping[str, Any]:
         loop: Mapping[str, Any] | None = None
-        rounds = [(scope, iteration.place.slot) for scope, iteration in self._loops()]
+        rounds = [(scope, iteration.place.index) for scope, iteration in self._loops()]
         if self._testing and self._inner is None:
             assert isinstance(self._instance, Scope)
             rounds.insert(0, (self._instance, -1))  # `loop` exists before the first round, too.
@@ -211,7 +211,7 @@ class InstanceNames:
         for scope, iteration in self._loops():
             verb = scope.place.step.verb
             if isinstance(verb, ForEach) and verb.name == name:
-                return scope.items[iteration.place.slot]
+                return scope.items[iteration.place.index]
         for instance in self._enclosing():
             verb = instance.place.step.verb
             if name == "member" and isinstance(verb, Agent) and verb.member is not None:

@@ -171,7 +171,7 @@ def _missing(scope: Scope, child: Instance) -> Mapping[str, Any]:
 
 def _iteration(state: State, scope: Scope, child: Instance) -> Mapping[str, Any]:
     assert child.ending is not None
-    slot = child.place.slot
+    slot = child.place.index
     body = child.place.step.verb
     return {
         "index": slot,
@@ -186,7 +186,7 @@ def _iteration(state: State, scope: Scope, child: Instance) -> Mapping[str, Any]
 
 
 def _label(scope: Scope, child: Instance) -> str:
-    slot = child.place.slot
+    slot = child.place.index
     if slot < len(scope.keys):
         return scope.keys[slot]
     return child.place.step.name if children_of_scope(scope) else str(slot + 1)

@@ -184,9 +184,9 @@ class RunViewBuilder:
             case events.ApprovalAsked():
                 self._wait(_question(event, self._steps[event.path]), "waiting")
             case events.ApprovalGiven():
-                asked = self._pending.get(event.path)
-                if asked is not None:
-                    self._pending[event.path] = asked._replace(given=(*asked.given, event.by))
+                pending = self._pending.get(event.path)
+                if pending is not None:
+                    self._pending[event.path] = pending._replace(given=(*pending.given, event.by))
             case events.WaitEnded() | events.SignalReceived():
                 self._pending.pop(event.path, None)
                 self._change(event.path, status="checking")

@@ -44,14 +44,14 @@ def as_written(state: State, leaf: Leaf) -> str:
 
 
 def _agent_prefix(leaf: Leaf) -> str:
-    about = leaf.place.about
+    about = leaf.place.topic
     return f'"{about.removeprefix(PRICE)}": ' if about.startswith(PRICE) else ""
 
 
 def _named_files(state: State, leaf: Leaf) -> str:
     """The names of the protected files that a question is about, so that the person who allows them has seen them."""
     owner = state.instances[leaf.place.parent]
-    answer = owner.answer if isinstance(owner, Leaf) and leaf.place.about == "protected" else None
+    answer = owner.answer if isinstance(owner, Leaf) and leaf.place.topic == "protected" else None
     if answer is None:
         return ""
     return f" {first_of([one_line(name, 200) for name in answer.protected], MOST_FILES)}"
@@ -81,12 +81,12 @@ def _pending(state: State, instance: Instance, effect: Effect, render: Render) -
     match effect:
         case AskPerson():
             return question_view(state, instance, effect, render)
-        case RunAttempt(asked=started, by_hand=True):
+        case RunAttempt(started=started, by_hand=True):
             text = render(state, instance)
             return Pending(
                 started.path, "by_hand", started.at, question=text, base=started.base, tree=started.start
             )
-        case Watch(asked=wait):
+        case Watch(wait=wait):
             return _wait(instance, wait.at, wait.due)
         case StartTimer(path=path, due=due):
             answer = instance.answer
@@ -101,7 +101,7 @@ def _pending(state: State, instance: Instance, effect: Effect, render: Render) -
 
 def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -> Pending:
     """An open question with its text and possible answers."""
-    request, step = effect.asked, leaf.place.step
+    request, step = effect.request, leaf.place.step
     verb = step.verb
     kind = kind_of_question(step.name)
     shows: tuple[str, ...] = ()
@@ -117,8 +117,8 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         actions=actions_of(step),
         by=request.by,
         approvals=request.approvals,
-        given=tuple(approval.by for approval in leaf.given),
-        about=leaf.place.about,
+        given=tuple(approval.by for approval in leaf.approvals),
+        about=leaf.place.topic,
         shows=shows,
         base=leaf.place.base,
         tree=request.tree,
@@ -138,7 +138,7 @@ def limits_in(state: State) -> Iterator[LimitView]:
     ledger = state.ledgers.get(ROOT)
     if ledger is None:
         return
-    limits, spent, unknown, in_flight = ledger.limits, ledger.spent, ledger.unknown, ledger.held
+    limits, spent, unknown, in_flight = ledger.limits, ledger.spent, ledger.unknown, ledger.reserved
     used = {
         "usd": (spent.usd + unknown.usd) / 1_000_000,
         "tokens": spent.tokens + unknown.tokens,

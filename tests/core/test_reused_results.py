@@ -31,13 +31,13 @@ def test_a_step_with_limits_starts_with_what_the_earlier_run_used() -> None:
 def test_a_reused_result_counts_against_no_limit() -> None:
     """Neither money nor time; a call that must be made after all does count."""
     limits = Limits(usd=MicroUsd(6), calls=1, time=Millis(9))
-    facts = {"carried": Amounts(MicroUsd(6), 0, 1), "carried_time": Millis(9), "taken": ((Path("a"), 2),)}
+    facts = {"carried": Amounts(MicroUsd(6), 0, 1), "carried_time": Millis(9), "reused": ((Path("a"), 2),)}
     game = Game(flow(one("a"), one("b"), limits=limits), facts=facts)
-    asked = game.events(AttemptStarted)[0]
-    assert (asked.taken, asked.reserve, asked.timeout) == (True, Amounts(), None)
+    started = game.events(AttemptStarted)[0]
+    assert (started.reused, started.reserve, started.timeout) == (True, Amounts(), None)
 
     game.end("a", "malformed")
-    assert [event.taken for event in game.events(AttemptStarted)] == [True, True]
+    assert [event.reused for event in game.events(AttemptStarted)] == [True, True]
     game.end("a", reused="earlier")
     assert (game.outcome("a"), game.outcome("b")) == (("passed", ""), ("failed", "limit"))
 
@@ -47,10 +47,10 @@ def test_the_earlier_run_is_tried_before_a_limit_refuses_a_step() -> None:
     """A step after a repeated one may send exactly the same request as before."""
     limits = Limits(calls=1)
     for reason, ended in (("", ("passed", "")), (GONE, ("failed", "limit"))):
-        game = Game(flow(one("a"), one("b"), limits=limits), facts={"known": ((Path("b"), 1),)})
+        game = Game(flow(one("a"), one("b"), limits=limits), facts={"reusable": ((Path("b"), 1),)})
         game.end("a", used=Amounts(calls=1))
-        asked = game.events(AttemptStarted)[-1]
-        assert (asked.path, asked.taken, asked.reserve) == ("b", True, Amounts())
+        started = game.events(AttemptStarted)[-1]
+        assert (started.path, started.reused, started.reserve) == ("b", True, Amounts())
 
         game.end("b", "transient" if reason else "ok", reason=reason, reused="" if reason else "earlier")
 
@@ -58,8 +58,8 @@ def test_the_earlier_run_is_tried_before_a_limit_refuses_a_step() -> None:
 
 
 def test_a_result_that_can_no_longer_be_reused_must_be_paid_for() -> None:
-    game = Game(flow(one("a"), limits=Limits(calls=1)), facts={"taken": ((Path("a"), 1),)})
+    game = Game(flow(one("a"), limits=Limits(calls=1)), facts={"reused": ((Path("a"), 1),)})
     game.end("a", "transient", reason=GONE)
 
-    asked = game.events(AttemptStarted)[1]
-    assert (asked.taken, asked.reserve.calls) == (False, 1)
+    started = game.events(AttemptStarted)[1]
+    assert (started.reused, started.reserve.calls) == (False, 1)

@@ -47,7 +47,7 @@ class Asked(Bench):
             case StartTimer(path=path, due=due):
                 self.clock.now = max(self.clock.now, due)
                 return Fired(path, due)
-            case AskPerson(asked=question):
+            case AskPerson(request=question):
                 action, _, words = self.answers.get(question.path, "approve").partition(": ")
                 return Approve(question.path, action, "ann", words)
             case _:
