@@ -15,7 +15,7 @@ from podium.core.model import Agent, Step
 from podium.core.payloads import Amounts, CarriedSpend, RunFacts
 from podium.core.policy import Estimate, Limits
 from podium.core.state import Ledger
-from podium.core.types import MicroUsd, Millis, Path
+from podium.core.types import Address, MicroUsd, Millis
 from tests.core.bias import Bias
 from tests.core.driver import drive, drive_to_end, resume
 from tests.core.kit import Game, agent, block, flow, with_limits
@@ -59,20 +59,20 @@ def test_what_is_in_flight_when_a_run_is_left_was_called() -> None:
     found = carried(workflow, game.log)
 
     assert found["carried_steps"] == (
-        CarriedSpend(Path("g"), Amounts(MicroUsd(2), 70, 2), MicroUsd(5), found["carried_time"]),
+        CarriedSpend(Address("g"), Amounts(MicroUsd(2), 70, 2), MicroUsd(5), found["carried_time"]),
     )
     assert (found["carried"], found["carried_unknown"]) == (Amounts(MicroUsd(2), 70, 2), 5)
 
 
 def test_a_step_goes_on_with_what_it_has_used_before() -> None:
     inner = with_limits(Step("g", block("seq", one("a"))), calls=1)
-    past = CarriedSpend(Path("g"), Amounts(calls=1), MicroUsd(5), Millis(7))
+    past = CarriedSpend(Address("g"), Amounts(calls=1), MicroUsd(5), Millis(7))
     workflow = flow(inner)
     game = Game(workflow, facts={"carried_steps": (past,), "carried_time": Millis(9)})
 
     assert game.outcome("g/a") == ("failed", "limit")
     assert game.events(AttemptStarted) == []
-    assert (game.state.ledgers[Path("g")].worked, game.state.ledgers[ROOT].worked) == (7, 9)
+    assert (game.state.ledgers[Address("g")].worked, game.state.ledgers[ROOT].worked) == (7, 9)
     found = carried(workflow, game.log)
     assert found == {
         "carried": Amounts(),

@@ -19,8 +19,7 @@ from podium.core.hash_chain import RunId
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import Amounts, TypicalUse
 from podium.core.state import Leaf, State
-from podium.core.types import MicroUsd, Millis
-from podium.core.types import Path as StepPath
+from podium.core.types import Address, MicroUsd, Millis
 from podium.simulate.random_world import RandomWorld
 from podium.simulate.run import simulate
 from tests.engine.kit import TEAM, Project
@@ -34,7 +33,7 @@ def cast(usd: float, tokens: int = 40) -> str:
 
 def call(path: str, *, usd: int = 0, tokens: int = 0, **rest: Any) -> AttemptEnded:
     told = {"kind": "ok", "result": {"agent": "w"}, **rest}
-    return AttemptEnded(Millis(9), StepPath(path), 1, used=Amounts(MicroUsd(usd), tokens, calls=1), **told)
+    return AttemptEnded(Millis(9), Address(path), 1, used=Amounts(MicroUsd(usd), tokens, calls=1), **told)
 
 
 def reserves(project: Project, run: RunId) -> list[Amounts]:

@@ -9,7 +9,7 @@ import pytest
 from podium.adapters.stores.memory import MemoryStore
 from podium.app.query.logs import LogFile, follow_logs, log_files, pieces
 from podium.app.query.runs import show
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.ports.store import Store
@@ -75,7 +75,7 @@ def test_logs_come_in_the_order_of_steps_and_attempts(store: Store, told: Told, 
     assert titles() == ["plan attempt 1: prompt", *work]
     assert titles("implement") == work
     (first,) = (step for step in view.steps if step.path == "implement")
-    inner = [first._replace(path=StepPath(path), attempts=1) for path in ("implement~2", "implement~2/ann")]
+    inner = [first._replace(path=Address(path), attempts=1) for path in ("implement~2", "implement~2/ann")]
     view = view._replace(steps=(*view.steps, *inner))
     _log(tmp_path, "implement~2", 1, "stdout", "again")
     _log(tmp_path, "implement~2+ann", 1, "stdout", "of a member")

@@ -17,8 +17,7 @@ from podium.app.query.inbox import open_questions, question_data
 from podium.app.query.runs import event_data, follow, list_runs, show
 from podium.core.codec import encode
 from podium.core.hash_chain import Record, RunId
-from podium.core.types import Path as StepPath
-from podium.core.types import Tree
+from podium.core.types import Address, Tree
 from podium.engine.lease import lease
 from podium.engine.log import read_chain_head
 from podium.engine.run_folder import RunFolder
@@ -331,7 +330,7 @@ def test_a_change_is_from_where_to_where(store: Store, told: Told, tmp_path: Pat
     with pytest.raises(ConfigurationError, match='no step "x"'):
         change_of(view, "x")
     (first,) = (step for step in view.steps if step.path == "implement")
-    again = first._replace(path=StepPath("implement~2"), visit=2, tree=Tree("newer"))
+    again = first._replace(path=Address("implement~2"), visit=2, tree=Tree("newer"))
     visited = view._replace(steps=(*view.steps, again))
     assert change_of(visited, "implement") == change_of(visited, "implement~2") == (first.base, "newer")
     assert change_of(visited, "implement~1") == (first.base, first.tree)

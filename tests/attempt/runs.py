@@ -25,7 +25,7 @@ from podium.core.queries.graph import workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import State
 from podium.core.turn import turn
-from podium.core.types import Path as Address
+from podium.core.types import Address
 from podium.git.repository import read_head
 from podium.ports.sandbox import Sandbox
 from podium.redaction.mask import Mask

@@ -13,7 +13,7 @@ from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.hash_chain import RunId
 from podium.core.model import Git
 from podium.core.state import State
-from podium.core.types import Path as Address
+from podium.core.types import Address
 from tests.attempt.runs import Bench, bench, perform_attempt, writes
 from tests.git.kit import Project, git, put
 

@@ -31,7 +31,7 @@ from podium.core.policy import Limits
 from podium.core.settings import Prompt
 from podium.core.state import Instance, State
 from podium.core.turn import Turn, turn
-from podium.core.types import Millis, Outcome, Path, Tree
+from podium.core.types import Address, Millis, Outcome, Tree
 
 BASE = Tree("base")
 
@@ -134,7 +134,7 @@ class Game:
 
     def end(self, path: str, kind: Any = "ok", **rest: Any) -> None:
         """End the attempt in flight at this address, by default with a new tree."""
-        effect: Any = self.state.pending[("attempt", Path(path))]
+        effect: Any = self.state.pending[("attempt", Address(path))]
         started = effect.started
         if kind == "ok" and "tree" not in rest:
             rest["tree"] = (
@@ -146,34 +146,34 @@ class Game:
 
     def end_with_change(self, path: str, **rest: Any) -> None:
         """End the attempt in flight successfully, with changed files."""
-        effect: Any = self.state.pending[("attempt", Path(path))]
+        effect: Any = self.state.pending[("attempt", Address(path))]
         self.end(path, tree=Tree(f"{path}#{effect.started.attempt}"), **rest)
 
     def give_verdict(
         self, path: str, decision: Any = "approve", score: float | None = 8, **rest: Any
     ) -> None:
-        start = self.state.instances[Path(path)].place.start
+        start = self.state.instances[Address(path)].place.start
         self.end(path, verdict=Verdict(decision, score, tree=start, **rest))
 
     def answer(self, path: str, action: str = "approve", by: str = "me", **rest: Any) -> Turn | Refusal:
-        return self.send(Approve(Path(path), action, by, **rest))
+        return self.send(Approve(Address(path), action, by, **rest))
 
     def end_wait(self, path: str, kind: Any = "ok", **rest: Any) -> None:
-        self.send(WaitEnded(Millis(0), Path(path), kind, **rest))
+        self.send(WaitEnded(Millis(0), Address(path), kind, **rest))
 
     def report_fact(self, path: str, value: Any) -> None:
-        effect: Any = self.state.pending[("fact", Path(path))]
+        effect: Any = self.state.pending[("fact", Address(path))]
         query = effect.query
         self.send(FactsFound(Millis(0), query.path, query.function, query.argument, query.tree, value))
 
     def end_join(self, path: str, tree: str | None = "joined", **rest: Any) -> None:
-        self.send(JoinEnded(Millis(0), Path(path), None if tree is None else Tree(tree), **rest))
+        self.send(JoinEnded(Millis(0), Address(path), None if tree is None else Tree(tree), **rest))
 
     def fire_timer(self, path: str, due: int) -> None:
-        self.send(Fired(Path(path), Millis(due)), at=max(due, self.now))
+        self.send(Fired(Address(path), Millis(due)), at=max(due, self.now))
 
     def at(self, path: str) -> Instance:
-        return self.state.instances[Path(path)]
+        return self.state.instances[Address(path)]
 
     def outcome(self, path: str = "") -> tuple[str, str]:
         ending = self.at(path).ending

@@ -49,7 +49,7 @@ from podium.core.model import (
     Step,
 )
 from podium.core.policy import PassRule
-from podium.core.types import CONTINUING_OUTCOMES, Path
+from podium.core.types import CONTINUING_OUTCOMES, Address
 from tests.core.run_log import InstanceLog, RunLog, body_of, is_fine
 
 
@@ -85,7 +85,7 @@ def view(log: Sequence[Event]) -> dict[str, Any]:
 def still_asked(log: Sequence[Event]) -> set[EffectKey]:
     """The effects that the log requests and does not answer: P11."""
     pending: set[EffectKey] = set()
-    approvals: dict[Path, ApprovalAsked] = {}
+    approvals: dict[Address, ApprovalAsked] = {}
     for event in log:
         match event:
             case AttemptStarted():
@@ -132,8 +132,8 @@ def still_asked(log: Sequence[Event]) -> set[EffectKey]:
 
 def check_order(run_log: RunLog) -> None:
     """P4: needs come first, a sequence has one live child, and a graph passes only if all its steps did."""
-    live: dict[Path, set[Path]] = defaultdict(set)
-    ended: dict[Path, dict[int, StepEnded]] = defaultdict(dict)
+    live: dict[Address, set[Address]] = defaultdict(set)
+    ended: dict[Address, dict[int, StepEnded]] = defaultdict(dict)
     for event in run_log.log:
         if isinstance(event, StepEntered) and event.role == "step":
             scope = run_log.instances[event.parent]
@@ -220,7 +220,7 @@ def _check_graph(run_log: RunLog, instance: InstanceLog) -> None:
 
 def check_feedback(run_log: RunLog) -> None:
     """P14: feedback about a failure reaches the next attempt and the next visit."""
-    carried: dict[Path, list[Path]] = defaultdict(list)
+    carried: dict[Address, list[Address]] = defaultdict(list)
     for event in run_log.log:
         match event:
             case AttemptQueued(why="counted" | "granted" | "repair"):
@@ -251,7 +251,7 @@ def _check_attempt_feedback(run_log: RunLog, event: AttemptQueued) -> None:
     assert event.feedback, f"{event.path} is tried again without a word"
     before = [answer for answer in instance.answers if answer.at <= event.at]
     number = before[-1].attempt
-    gates = run_log.instances.get(Path(f"{event.path}#{number}"))
+    gates = run_log.instances.get(Address(f"{event.path}#{number}"))
     failed = (
         []
         if gates is None or gates.ended is None or gates.ended.outcome == "passed"
@@ -287,7 +287,7 @@ def _gates_of(run_log: RunLog, instance: InstanceLog) -> list[InstanceLog]:
     return [run_log.instances[path] for path in instance.asides if _role(run_log, path) == "gates"]
 
 
-def _role(run_log: RunLog, path: Path) -> str:
+def _role(run_log: RunLog, path: Address) -> str:
     entered = run_log.instances[path].entered
     return "" if entered is None else entered.role
 

@@ -22,7 +22,7 @@ from podium.core.events import (
 from podium.core.globs import globs_overlap
 from podium.core.model import Agent, Block, Call, ForEach, Human, Members, Repeat, Step, Workflow
 from podium.core.policy import NO_LIMITS, Breaker, Limits
-from podium.core.types import Path
+from podium.core.types import Address
 from tests.core.run_log import InstanceLog, RunLog, body_of, entries
 
 QUOTA_WAITS = 20
@@ -50,10 +50,10 @@ def _check_numbers(scope: InstanceLog, entered: Sequence[StepEntered]) -> None:
         assert len(entered) <= scope.step.verb.max + granted, f"{scope.path}: too many rounds"
 
 
-def _check_width(run_log: RunLog, scope: Path) -> None:
+def _check_width(run_log: RunLog, scope: Address) -> None:
     step = run_log.instances[scope].step
     width = _width(step)
-    live: set[Path] = set()
+    live: set[Address] = set()
     for event in run_log.log:
         if isinstance(event, StepEntered) and event.parent == scope and event.role == "step":
             live.add(event.path)
@@ -98,7 +98,7 @@ def _check_tries(run_log: RunLog, instance: InstanceLog) -> None:
 
 
 def _check_slots(run_log: RunLog, workflow: Workflow) -> None:
-    flying: set[Path] = set()
+    flying: set[Address] = set()
     for event in run_log.log:
         if isinstance(event, AttemptStarted) and not by_hand(run_log.instances[event.path].step):
             flying.add(event.path)
@@ -112,7 +112,7 @@ def by_hand(step: Step | None) -> bool:
 
 
 def _check_transitions(run_log: RunLog) -> None:
-    counts: Counter[Path] = Counter()
+    counts: Counter[Address] = Counter()
     for event in run_log.log:
         if isinstance(event, StepEntered) and _is_move(run_log, event):
             for book in filter(lambda book: book.moves, books(run_log, event.parent)):
@@ -144,13 +144,13 @@ def _is_loop(instance: InstanceLog) -> bool:
 
 @dataclass(frozen=True)
 class Book:
-    path: Path
+    path: Address
     limits: Limits
     moves: bool = True
     """Whether transitions count in this ledger."""
 
 
-def books(run_log: RunLog, path: Path) -> list[Book]:
+def books(run_log: RunLog, path: Address) -> list[Book]:
     """The ledgers that enclose an instance, innermost first; outside `finally` only spending counts."""
     ledgers: list[Book] = []
     cleaning = False
@@ -174,11 +174,11 @@ def limits_of(instance: InstanceLog) -> Limits | None:
     return own if own != NO_LIMITS or instance.parent is None else None
 
 
-def without_visit(path: Path) -> Path:
+def without_visit(path: Address) -> Address:
     head, _, last = path.rpartition("/")
     name, mark, number = last.rpartition("~")
     if mark and number.isdecimal():
-        return Path(f"{head}/{name}" if head else name)
+        return Address(f"{head}/{name}" if head else name)
     return path
 
 
@@ -195,8 +195,8 @@ class Purse:
 
 def check_money(run_log: RunLog) -> None:
     """P9: at every start the sum fits every enclosing ledger; a call without a price is not free; a waiting call is not refused."""
-    purses: dict[tuple[Path, str], Purse] = defaultdict(Purse)
-    reserves: dict[Path, AttemptStarted] = {}
+    purses: dict[tuple[Address, str], Purse] = defaultdict(Purse)
+    reserves: dict[Address, AttemptStarted] = {}
     for event in run_log.log:
         match event:
             case AttemptStarted():
@@ -223,7 +223,7 @@ def check_money(run_log: RunLog) -> None:
     assert not hit or run_log.end is None or run_log.end.status != "passed", "a run outlived its own limit"
 
 
-def _reserve(run_log: RunLog, purses: dict[tuple[Path, str], Purse], event: AttemptStarted) -> None:
+def _reserve(run_log: RunLog, purses: dict[tuple[Address, str], Purse], event: AttemptStarted) -> None:
     for book in books(run_log, event.path):
         for unit in ("usd", "tokens", "calls"):
             amount, limit = getattr(event.reserve, unit), getattr(book.limits, unit)
@@ -234,7 +234,7 @@ def _reserve(run_log: RunLog, purses: dict[tuple[Path, str], Purse], event: Atte
 
 
 def _settle(
-    run_log: RunLog, purses: dict[tuple[Path, str], Purse], start: AttemptStarted, end: AttemptEnded
+    run_log: RunLog, purses: dict[tuple[Address, str], Purse], start: AttemptStarted, end: AttemptEnded
 ) -> None:
     for book in books(run_log, end.path):
         for unit in ("usd", "tokens", "calls"):
@@ -246,13 +246,13 @@ def _settle(
                 purse.unknown += max(0, amount - used)
 
 
-def _lose(run_log: RunLog, purses: dict[tuple[Path, str], Purse], start: AttemptStarted) -> None:
+def _lose(run_log: RunLog, purses: dict[tuple[Address, str], Purse], start: AttemptStarted) -> None:
     for book in books(run_log, start.path):
         for unit in ("usd", "tokens", "calls"):
             purses[(book.path, unit)].unknown += getattr(start.reserve, unit)
 
 
-def _check_refusal(run_log: RunLog, purses: dict[tuple[Path, str], Purse], event: StepEnded) -> None:
+def _check_refusal(run_log: RunLog, purses: dict[tuple[Address, str], Purse], event: StepEnded) -> None:
     """A leaf is refused for lack of money only if nothing is reserved in the ledger that lacks it."""
     instance = run_log.instances[event.path]
     unit = event.message.removeprefix("the limit on ").partition(" ")[0]
@@ -318,9 +318,9 @@ def goes_round(trail: Sequence[int], following: int, times: int) -> bool:
 
 def check_approvals(run_log: RunLog, workflow: Workflow) -> None:
     """R195: several approvals come from that many different people, each of whom was asked."""
-    asked: dict[Path, ApprovalAsked] = {}
-    allowed: dict[Path, set[str]] = {}
-    approvals: dict[Path, list[ApprovalGiven]] = defaultdict(list)
+    asked: dict[Address, ApprovalAsked] = {}
+    allowed: dict[Address, set[str]] = {}
+    approvals: dict[Address, list[ApprovalGiven]] = defaultdict(list)
     for event in run_log.log:
         match event:
             case ApprovalAsked():
@@ -366,7 +366,7 @@ def _check_answer(asked: ApprovalAsked, given: Sequence[ApprovalGiven], ended: S
 
 def check_claims(run_log: RunLog) -> None:
     """No two attempts in flight whose work will be merged claim the same files."""
-    flying: dict[Path, tuple[str, ...] | None] = {}
+    flying: dict[Address, tuple[str, ...] | None] = {}
     for event in run_log.log:
         match event:
             case AttemptStarted() if event.claim != ():
@@ -384,7 +384,7 @@ def _overlap(a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> bool:
     return a is None or b is None or any(globs_overlap(first, second) for first in a for second in b)
 
 
-def _merges(run_log: RunLog, path: Path) -> bool:
+def _merges(run_log: RunLog, path: Address) -> bool:
     for instance in run_log.around(path):
         verb = None if instance.step is None else instance.step.verb
         block = body_of(instance.step)

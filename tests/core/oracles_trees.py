@@ -16,15 +16,15 @@ from podium.core.events import (
     StepReopened,
 )
 from podium.core.model import Gates, Members, Review
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 from tests.core.run_log import InstanceLog, RunLog, body_of
 
 
 def check_heads(run_log: RunLog) -> None:
     """The head of a sequence moves only with passed steps, and a jump back resets it to before the target."""
-    heads: dict[Path, Tree | None] = {}
-    before: dict[tuple[Path, int], Tree | None] = {}
-    refused: set[Path] = set()
+    heads: dict[Address, Tree | None] = {}
+    before: dict[tuple[Address, int], Tree | None] = {}
+    refused: set[Address] = set()
     for event in run_log.log:
         match event:
             case StepEntered():
@@ -61,7 +61,7 @@ def check_heads(run_log: RunLog) -> None:
                 pass
 
 
-def _is_sequence(run_log: RunLog, path: Path) -> bool:
+def _is_sequence(run_log: RunLog, path: Address) -> bool:
     block = body_of(run_log.instances[path].step)
     return block is not None and block.kind == "seq"
 
@@ -72,10 +72,10 @@ def _is_step(instance: InstanceLog) -> bool:
 
 def check_joins(run_log: RunLog) -> None:
     """Every queued member is joined or refused exactly once, one join at a time, and only what passed is joined."""
-    queued: Counter[Path] = Counter()
-    asked: dict[Path, JoinAsked] = {}
-    handled: Counter[Path] = Counter()
-    refused: set[Path] = set()
+    queued: Counter[Address] = Counter()
+    asked: dict[Address, JoinAsked] = {}
+    handled: Counter[Address] = Counter()
+    refused: set[Address] = set()
     cancelled = {event.path for event in run_log.log if isinstance(event, CancelOrdered)}
     for event in run_log.log:
         match event:
@@ -102,7 +102,7 @@ def check_joins(run_log: RunLog) -> None:
         assert handled[path] == count or _was_cancelled(run_log, path, cancelled), f"{path} was never merged"
 
 
-def _was_cancelled(run_log: RunLog, path: Path, cancelled: set[Path]) -> bool:
+def _was_cancelled(run_log: RunLog, path: Address, cancelled: set[Address]) -> bool:
     return any(instance.path in cancelled for instance in run_log.around(path))
 
 
@@ -155,13 +155,13 @@ def _possible(run_log: RunLog, instance: InstanceLog) -> set[Tree | None]:
     return trees
 
 
-def _inside(path: Path, instance: InstanceLog) -> bool:
+def _inside(path: Address, instance: InstanceLog) -> bool:
     return path == instance.path or path in instance.children
 
 
 def check_failed_members_leave_nothing(run_log: RunLog) -> None:
     """The resulting tree of a scope contains no attempt of a member that did not pass."""
-    bad: dict[Path, set[Tree]] = defaultdict(set)
+    bad: dict[Address, set[Tree]] = defaultdict(set)
     for instance in run_log:
         if instance.parent is None or instance.ended is None or not _is_step(instance):
             continue
@@ -199,8 +199,8 @@ def check_nothing_is_lost(run_log: RunLog) -> None:
 def _parts(run_log: RunLog) -> dict[Tree, set[Tree]]:
     """The trees that each tree contains: an attempt its start tree, a join all joined trees."""
     parts: dict[Tree, set[Tree]] = defaultdict(set)
-    started: dict[Path, AttemptStarted] = {}
-    requests: dict[Path, JoinAsked] = {}
+    started: dict[Address, AttemptStarted] = {}
+    requests: dict[Address, JoinAsked] = {}
     for event in run_log.log:
         match event:
             case AttemptStarted():
@@ -230,9 +230,9 @@ def _contained(parts: dict[Tree, set[Tree]], tree: Tree | None) -> set[Tree]:
     return contained
 
 
-def _fresh_children(run_log: RunLog) -> dict[Path, list[InstanceLog]]:
+def _fresh_children(run_log: RunLog) -> dict[Address, list[InstanceLog]]:
     """For each scope, the children whose results were valid when it ended."""
-    newest: dict[Path, dict[int, InstanceLog]] = defaultdict(dict)
+    newest: dict[Address, dict[int, InstanceLog]] = defaultdict(dict)
     for event in run_log.log:
         match event:
             case StepEntered(role="step"):

@@ -48,7 +48,7 @@ from podium.core.payloads import RefusedMember, Verdict
 from podium.core.policy import Limits, Retry
 from podium.core.settings import Prompt
 from podium.core.state import State
-from podium.core.types import AnswerKind, Millis, Outcome, Path, Tree
+from podium.core.types import Address, AnswerKind, Millis, Outcome, Tree
 from podium.simulate.world import DelayedReport
 
 COUNT: Final = Ask("default", (Field(Field(Name("steps"), "first"), "visit"), Const(1)))
@@ -64,7 +64,7 @@ class Scripted:
     def __init__(self, said: Mapping[str, str]) -> None:
         self._said = said
 
-    def _word(self, path: Path, state: State) -> tuple[str, str]:
+    def _word(self, path: Address, state: State) -> tuple[str, str]:
         last = path.rpartition("/")[2]
         word = self._said.get(last) or self._said.get(state.instances[path].place.step.name, "ok")
         kind, _, reason = word.partition(":")

@@ -17,15 +17,15 @@ from podium.core.events import (
     StepExpanded,
 )
 from podium.core.model import Block, Call, ForEach, Gates, Members, Repeat, Review, Step, Workflow
-from podium.core.types import CONTINUING_OUTCOMES, Path
+from podium.core.types import CONTINUING_OUTCOMES, Address
 
 
 @dataclass
 class InstanceLog:
     """The events of one instance."""
 
-    path: Path
-    parent: Path | None
+    path: Address
+    parent: Address | None
     step: Step | None
     """None for the engine's own questions."""
     entered: StepEntered | None
@@ -34,9 +34,9 @@ class InstanceLog:
     answers: list[AttemptEnded] = field(default_factory=list)
     queued: list[AttemptQueued] = field(default_factory=list)
     ended: StepEnded | None = None
-    children: list[Path] = field(default_factory=list)
+    children: list[Address] = field(default_factory=list)
     """Ordinary children, in the order they were entered."""
-    asides: list[Path] = field(default_factory=list)
+    asides: list[Address] = field(default_factory=list)
 
     @property
     def index(self) -> int:
@@ -48,8 +48,8 @@ class RunLog:
 
     def __init__(self, workflow: Workflow, log: Sequence[Event]) -> None:
         self.log = log
-        self.instances: dict[Path, InstanceLog] = {
-            Path(""): InstanceLog(Path(""), None, Step("", Call(workflow)), None)
+        self.instances: dict[Address, InstanceLog] = {
+            Address(""): InstanceLog(Address(""), None, Step("", Call(workflow)), None)
         }
         self.end: RunEnded | None = None
         for event in log:
@@ -88,14 +88,14 @@ class RunLog:
             latest[self.instances[path].index] = self.instances[path]
         return [latest[index] for index in sorted(latest)]
 
-    def around(self, path: Path) -> Iterator[InstanceLog]:
+    def around(self, path: Address) -> Iterator[InstanceLog]:
         """The instance and all enclosing ones, up to the root."""
         instance: InstanceLog | None = self.instances[path]
         while instance is not None:
             yield instance
             instance = None if instance.parent is None else self.instances[instance.parent]
 
-    def is_shielded(self, path: Path) -> bool:
+    def is_shielded(self, path: Address) -> bool:
         return any(
             instance.entered is not None and instance.entered.role == "finally"
             for instance in self.around(path)
@@ -153,9 +153,9 @@ def is_fine(step: Step, ended: StepEnded) -> bool:
     return target.kind == "next" or (target.kind != "fail" and ended.outcome in CONTINUING_OUTCOMES)
 
 
-def entries(log: Sequence[Event]) -> dict[Path, list[StepEntered]]:
+def entries(log: Sequence[Event]) -> dict[Address, list[StepEntered]]:
     """The ordinary entries into each scope, in order."""
-    by_scope: dict[Path, list[StepEntered]] = defaultdict(list)
+    by_scope: dict[Address, list[StepEntered]] = defaultdict(list)
     for event in log:
         if isinstance(event, StepEntered) and event.role == "step":
             by_scope[event.parent].append(event)

@@ -11,7 +11,7 @@ from podium.core.events import JumpOrdered, StepEntered
 from podium.core.messages import Approve, Jump, Refusal
 from podium.core.model import Step
 from podium.core.policy import Breaker, Failures, Limits, Retry
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from tests.core.kit import (
     Game,
     agent,
@@ -36,7 +36,7 @@ def looped(**rest: Any) -> Game:
 
 
 def decided(game: Game, path: str = "#1/!advice", **fields: Any) -> None:
-    game.send(Approve(Path(path), fields.pop("action"), "me", "because", fields or None))
+    game.send(Approve(Address(path), fields.pop("action"), "me", "because", fields or None))
 
 
 def test_the_breaker_asks_before_a_step_exceeds_its_visits() -> None:
@@ -113,7 +113,7 @@ def test_a_jump_by_a_person_overrides_the_advice() -> None:
     game.end_with_change("z")
     game.end_with_change("a")
     game.end("b", "failed")
-    game.send(Jump(Path(""), "z", "me"))
+    game.send(Jump(Address(""), "z", "me"))
     decided(game, action="proceed")
     assert game.open_questions() == ["#2/!advice"]
 
@@ -162,7 +162,7 @@ def test_the_breaker_can_ask_once_before_a_run_passes() -> None:
     assert game.outcome() == ("passed", "")
     back = Game(flow(command("a"), breaker=Breaker(complete=True)))
     back.end("a")
-    nowhere = back.send(Approve(Path("#1/!advice"), "retry_different", "me"))
+    nowhere = back.send(Approve(Address("#1/!advice"), "retry_different", "me"))
     assert nowhere == Refusal("unknown_name", "the step to go back to is missing; choose from a")
     decided(back, action="retry_different", retry_from="a")
     back.end("a~2")

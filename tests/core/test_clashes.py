@@ -12,7 +12,7 @@ from podium.core.model import Step
 from podium.core.payloads import RefusedMember
 from podium.core.policy import Retry
 from podium.core.state import JoinRefusal
-from podium.core.types import Path
+from podium.core.types import Address
 from tests.core.kit import Game, agent, block, command, flow, gates, human
 
 WORDS = "src/a.py: both changed it"
@@ -27,13 +27,13 @@ def beside(*members: Step, **block_keys: Any) -> Game:
 
 
 def refuse(game: Game, path: str, scope: str = "") -> RefusedMember:
-    refused = RefusedMember(Path(path), "conflict", WORDS)
+    refused = RefusedMember(Address(path), "conflict", WORDS)
     game.end_join(scope, None, refused=(refused,))
     return refused
 
 
 def started(game: Game, path: str) -> tuple[str | None, str | None]:
-    effect: Any = game.state.pending[("attempt", Path(path))]
+    effect: Any = game.state.pending[("attempt", Address(path))]
     return effect.started.base, effect.started.start
 
 
@@ -156,7 +156,7 @@ def test_the_last_attempt_of_a_block_is_merged_before_it_is_accepted(refused: bo
     game.end_with_change("g/c")
     game.end("g#1/t")
     game.answer("g#1/h", "reject")
-    assert ("join", Path("")) in game.state.pending
+    assert ("join", Address("")) in game.state.pending
     assert decide(game.state, game.now, None)[1] == ()
     if refused:
         refuse(game, "g")

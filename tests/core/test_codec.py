@@ -13,7 +13,7 @@ from podium.core.codec import EVENTS, CodecError, decode, encode, read_as
 from podium.core.events import ApprovalGiven, AttemptEnded, JoinEnded, RunStarted, StepExpanded
 from podium.core.evolve.evolve import fold
 from podium.core.payloads import Amounts, RefusedMember, RunFacts, Verdict
-from podium.core.types import MicroUsd, Millis, Path, Tree
+from podium.core.types import Address, MicroUsd, Millis, Tree
 from tests.core.bias import Bias
 from tests.core.driver import drive
 from tests.core.strategies import Case, cases
@@ -33,7 +33,7 @@ def test_every_event_decodes_to_an_equal_event(case: Case) -> None:
 
 FULL = AttemptEnded(
     Millis(5),
-    Path("a/b"),
+    Address("a/b"),
     2,
     "ok",
     reason="because",
@@ -49,10 +49,10 @@ FULL = AttemptEnded(
     "event",
     [
         FULL,
-        StepExpanded(Millis(1), Path("x"), 2, ("a", {"b": 1}), ("k", "l"), ((), (0,)), due=Millis(9)),
-        JoinEnded(Millis(1), Path("x"), None, (RefusedMember(Path("x[1]"), "conflict", "both"),)),
+        StepExpanded(Millis(1), Address("x"), 2, ("a", {"b": 1}), ("k", "l"), ((), (0,)), due=Millis(9)),
+        JoinEnded(Millis(1), Address("x"), None, (RefusedMember(Address("x[1]"), "conflict", "both"),)),
         RunStarted(Millis(0), RunFacts("r", "w"), "f", {"x": [1]}, {"A": "b"}, Tree("base")),
-        ApprovalGiven(Millis(3), Path("h"), "answer", "me", answer={"free": ["text"]}),
+        ApprovalGiven(Millis(3), Address("h"), "answer", "me", answer={"free": ["text"]}),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -61,13 +61,13 @@ def test_an_event_with_all_fields_set_decodes_to_an_equal_event(event: Any) -> N
 
 
 def test_default_values_are_not_stored() -> None:
-    written = encode(AttemptEnded(Millis(5), Path("a"), 1, "ok"))
+    written = encode(AttemptEnded(Millis(5), Address("a"), 1, "ok"))
     assert written == {"type": "AttemptEnded", "at": 5, "path": "a", "attempt": 1, "kind": "ok"}
 
 
 def test_tuples_and_other_maps_are_stored_as_plain_json() -> None:
     """The value of an expression may be a tuple; it is decoded as a list, which expressions treat as equal."""
-    written = encode(AttemptEnded(Millis(5), Path("a"), 1, "ok", result={"output": (1, (2,))}))
+    written = encode(AttemptEnded(Millis(5), Address("a"), 1, "ok", result={"output": (1, (2,))}))
     assert written["result"] == {"output": [1, [2]]}
 
 
@@ -103,7 +103,7 @@ def test_a_value_that_is_not_an_event_is_refused(value: Any, complaint: str) -> 
 @pytest.mark.parametrize("value", [{1: "x"}, {"x": object()}])
 def test_a_value_that_is_not_json_cannot_be_stored(value: Any) -> None:
     with pytest.raises(CodecError):
-        encode(AttemptEnded(Millis(5), Path("a"), 1, "ok", result={"output": value}))
+        encode(AttemptEnded(Millis(5), Address("a"), 1, "ok", result={"output": value}))
 
 
 def test_every_kind_of_event_can_be_stored() -> None:
@@ -121,7 +121,7 @@ def test_values_of_subclasses_are_stored_as_their_base_type() -> None:
         TWO = 2
 
     said = {"word": Word("x"), "numbers": (Number.TWO,)}
-    written = encode(AttemptEnded(Millis(1), Path("a"), 1, "ok", result=said))
+    written = encode(AttemptEnded(Millis(1), Address("a"), 1, "ok", result=said))
 
     assert written["result"] == {"word": "x", "numbers": [2]}
 
@@ -131,8 +131,8 @@ def test_a_part_of_an_event_can_be_decoded_alone_and_strictly() -> None:
         "r",
         "w",
         carried=Amounts(calls=2),
-        reused=((Path("a"), 1),),
-        reusable=((Path("b"), 2),),
+        reused=((Address("a"), 1),),
+        reusable=((Address("b"), 2),),
         unpriced=("x",),
     )
     stored = encode(RunStarted(Millis(1), facts, "f", {}, {}))["run"]

@@ -9,7 +9,7 @@ import pytest
 from podium.core.messages import Approve, Refusal
 from podium.core.model import Block, Step
 from podium.core.policy import Retry
-from podium.core.types import Path
+from podium.core.types import Address
 from tests.core.kit import Game, agent, command, flow, on
 from tests.core.shapes import ADVISOR
 from tests.core.test_advice import ONCE, decided, three_rounds
@@ -52,7 +52,7 @@ def test_a_persons_decision_with_an_unknown_name_is_refused_with_the_possible_na
 ) -> None:
     game = three_rounds()
     action = fields["action"]
-    refused = game.send(Approve(Path("#1/!advice"), action, "me", "because", fields))
+    refused = game.send(Approve(Address("#1/!advice"), action, "me", "because", fields))
 
     assert refused == Refusal("unknown_name", why)
     assert game.open_questions() == ["#1/!advice"]
@@ -70,7 +70,7 @@ def test_an_advisors_decision_with_an_unknown_name_is_invalid(fields: dict[str, 
 def test_without_a_passed_visit_no_version_can_be_named() -> None:
     game = Game(flow(command("a", on=on(failed=0)), breaker=ONCE))
     game.end("a", "failed")
-    refused = game.send(Approve(Path("#1/!advice"), "force_complete", "me", "", {"use_output": "a"}))
+    refused = game.send(Approve(Address("#1/!advice"), "force_complete", "me", "", {"use_output": "a"}))
 
     assert refused == Refusal("unknown_name", "there is no result 'a'; available: none")
 
@@ -78,7 +78,7 @@ def test_without_a_passed_visit_no_version_can_be_named() -> None:
 def test_a_decision_about_an_attempt_must_not_name_a_step_or_version() -> None:
     game = Game(flow(command("a", retry=Retry(attempts=3)), breaker=replace(ONCE, retries=1)))
     game.end("a", "failed")
-    refused = game.send(Approve(Path("a#1/!advice"), "retry_different", "me", "", {"retry_from": "a"}))
+    refused = game.send(Approve(Address("a#1/!advice"), "retry_different", "me", "", {"retry_from": "a"}))
 
     assert refused == Refusal("unknown_name", "'a' does not apply: the question is about one attempt")
     decided(game, "a#1/!advice", action="retry_different")

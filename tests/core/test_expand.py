@@ -11,7 +11,7 @@ from podium.core.events import StepExpanded
 from podium.core.expressions.nodes import Compare, Const, Field, Name
 from podium.core.model import Call, ForEach, Step, Workflow
 from podium.core.policy import Limits
-from podium.core.types import Path
+from podium.core.types import Address
 from tests.core.kit import Game, block, command, flow, name_of
 from tests.core.shapes import exists
 
@@ -79,4 +79,4 @@ def test_a_child_workflow_whose_inputs_cannot_be_evaluated_ends_in_error() -> No
     game = Game(flow(Step("k", Call(child, (("x", name_of("vars.none")),)))))
     assert game.outcome("k") == ("error", "expression")
     asks = Game(flow(Step("k", Call(child, (("x", exists("y")),)))))
-    assert ("fact", Path("k")) in asks.state.pending
+    assert ("fact", Address("k")) in asks.state.pending

@@ -7,7 +7,7 @@ import pytest
 from podium.core.events import AttemptQueued, AttemptStarted
 from podium.core.model import Git, Step
 from podium.core.policy import Retry
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 from tests.core.kit import Game, agent, block, command, flow, gates, human, review
 
 LOOKED_AT = gates((command("t"),), (review("q"),))
@@ -41,7 +41,7 @@ def test_a_landing_is_judged_first_and_lands_with_the_next_attempt() -> None:
 
     game.end("land")
     assert game.outcome("land") == ("passed", "")
-    assert Path("land#2") not in game.state.instances
+    assert Address("land#2") not in game.state.instances
 
 
 def test_a_landing_is_judged_again_if_its_result_has_changed() -> None:

@@ -7,7 +7,7 @@ import pytest
 from podium.core.messages import Approve
 from podium.core.model import Call, ForEach, Step, Workflow
 from podium.core.policy import Breaker, Retry
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from tests.core.kit import Game, agent, block, command, flow, on, signal
 from tests.core.test_advice import LOOPING, ONCE, decided
 
@@ -101,7 +101,7 @@ def test_a_block_that_times_out_after_a_halt_ends_as_halted() -> None:
     game = Game(flow(slow, command("land"), breaker=ONCE))
     game.end_with_change("p/g/a")
     game.end("p/g/b", "failed")
-    game.send(Approve(Path("p/g#1/!advice"), "halt", "me", "enough"))
+    game.send(Approve(Address("p/g#1/!advice"), "halt", "me", "enough"))
 
     game.fire_timer("p", 61_000)
 

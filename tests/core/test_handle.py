@@ -41,7 +41,7 @@ from podium.core.messages import (
 from podium.core.model import Agent, ForEach, Output, Step
 from podium.core.payloads import RunFacts
 from podium.core.policy import Limits
-from podium.core.types import Millis, Path, Tree
+from podium.core.types import Address, Millis, Tree
 from tests.core.kit import Game, agent, block, command, flow, human, signal
 
 NOW = Millis(5_000)
@@ -65,20 +65,20 @@ def test_after_the_end_commands_are_refused_and_reports_are_ignored() -> None:
     game.end("a")
     assert game.state.ended is not None
     assert code(game.send(Pause("me"))) == "ended"
-    assert handle(game.state, AttemptEnded(NOW, Path("a"), 1, "ok"), NOW) == ()
+    assert handle(game.state, AttemptEnded(NOW, Address("a"), 1, "ok"), NOW) == ()
     assert handle(game.state, Recover(1), NOW) == ()
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        AttemptEnded(NOW, Path("a"), 2, "ok"),
-        AttemptEnded(NOW, Path("b"), 1, "ok"),
-        WaitEnded(NOW, Path("a"), "ok"),
-        JoinEnded(NOW, Path("a"), None),
-        FactsFound(NOW, Path("a"), "exists", "x", None, value=True),
-        Fired(Path("a"), Millis(1)),
-        Fired(Path("a"), Millis(99_999)),
+        AttemptEnded(NOW, Address("a"), 2, "ok"),
+        AttemptEnded(NOW, Address("b"), 1, "ok"),
+        WaitEnded(NOW, Address("a"), "ok"),
+        JoinEnded(NOW, Address("a"), None),
+        FactsFound(NOW, Address("a"), "exists", "x", None, value=True),
+        Fired(Address("a"), Millis(1)),
+        Fired(Address("a"), Millis(99_999)),
         Resume("me"),
     ],
     ids=lambda message: type(message).__name__,
@@ -94,7 +94,7 @@ def test_a_fact_about_another_tree_is_ignored() -> None:
     from tests.core.shapes import exists
 
     game = Game(flow(replace(command("a"), when=exists("x"))))
-    wrong = FactsFound(NOW, Path("a"), "exists", "x", Tree("other"), value=True)
+    wrong = FactsFound(NOW, Address("a"), "exists", "x", Tree("other"), value=True)
     assert handle(game.state, wrong, NOW) == ()
     game.report_fact("a", value=True)
     assert game.in_flight() == ["a"]
@@ -102,7 +102,7 @@ def test_a_fact_about_another_tree_is_ignored() -> None:
 
 def test_a_report_gets_the_time_of_its_turn() -> None:
     game = Game(flow(command("a")))
-    (event,) = handle(game.state, AttemptEnded(Millis(0), Path("a"), 1, "ok"), NOW)  # type: ignore[misc]  # events
+    (event,) = handle(game.state, AttemptEnded(Millis(0), Address("a"), 1, "ok"), NOW)  # type: ignore[misc]  # events
     assert event.at == NOW
 
 
@@ -152,7 +152,7 @@ def test_a_late_answer_is_refused_with_the_name_of_the_earlier_approver() -> Non
 
 def test_an_answer_after_the_deadline_is_refused_even_if_the_timer_is_late() -> None:
     game = Game(APPROVALS)
-    assert code(game.send(Approve(Path("a"), "approve", "boss"), at=900_000)) == "expired"
+    assert code(game.send(Approve(Address("a"), "approve", "boss"), at=900_000)) == "expired"
 
 
 def test_an_answer_must_be_one_of_the_choices() -> None:
@@ -220,16 +220,16 @@ def test_a_cancel_ends_a_pause_so_that_the_clean_up_runs() -> None:
 def test_a_jump_needs_a_running_sequence_and_a_step_that_was_entered() -> None:
     game = Game(flow(command("a"), command("b"), Step("g", block("par", command("c")))))
     game.end("a")
-    assert code(game.send(Jump(Path("a"), "x", "me"))) == "not_running"
-    assert code(game.send(Jump(Path(""), "nothing", "me"))) == "no_step"
-    assert code(game.send(Jump(Path(""), "g", "me"))) == "no_step"
-    game.send(Jump(Path(""), "a", "me", "again please"))
+    assert code(game.send(Jump(Address("a"), "x", "me"))) == "not_running"
+    assert code(game.send(Jump(Address(""), "nothing", "me"))) == "no_step"
+    assert code(game.send(Jump(Address(""), "g", "me"))) == "no_step"
+    game.send(Jump(Address(""), "a", "me", "again please"))
     assert [event.target for event in game.events(JumpAsked)] == [0]
     game.end("b", "cancelled")
     assert game.in_flight() == ["a~2"]
     game.end("a~2")
     game.end("b~2")
-    assert code(game.send(Jump(Path("g"), "c", "me"))) == "no_sequence"
+    assert code(game.send(Jump(Address("g"), "c", "me"))) == "no_sequence"
 
 
 def test_repeated_pause_and_resume_change_nothing() -> None:
@@ -250,7 +250,7 @@ def test_guidance_is_kept_for_the_next_worker() -> None:
     game.send(Guide("me", "be brief"))
     game.end("a")
     assert [event.text for event in game.events(GuidanceGiven)] == ["be brief"]
-    effect: Any = game.state.pending[("attempt", Path("b"))]
+    effect: Any = game.state.pending[("attempt", Address("b"))]
     assert effect.started.guidance == ("be brief",)
     assert game.state.guidance == ()
 
@@ -258,12 +258,12 @@ def test_guidance_is_kept_for_the_next_worker() -> None:
 def test_a_limit_can_only_be_raised() -> None:
     """R130."""
     game = Game(flow(command("a"), limits=Limits(transitions=3)))
-    assert code(game.send(RaiseLimit(Path("x"), "usd", 5, "me"))) == "no_ledger"
-    assert code(game.send(RaiseLimit(Path(""), "usd", 5, "me"))) == "not_raised"
-    assert code(game.send(RaiseLimit(Path(""), "transitions", 3, "me"))) == "not_raised"
-    game.send(RaiseLimit(Path(""), "transitions", 9, "me"))
+    assert code(game.send(RaiseLimit(Address("x"), "usd", 5, "me"))) == "no_ledger"
+    assert code(game.send(RaiseLimit(Address(""), "usd", 5, "me"))) == "not_raised"
+    assert code(game.send(RaiseLimit(Address(""), "transitions", 3, "me"))) == "not_raised"
+    game.send(RaiseLimit(Address(""), "transitions", 9, "me"))
     assert [event.to for event in game.events(LimitRaised)] == [9]
-    assert game.state.ledgers[Path("")].limits.transitions == 9
+    assert game.state.ledgers[Address("")].limits.transitions == 9
 
 
 def test_a_new_owner_doubts_only_attempts_that_must_not_be_repeated() -> None:
@@ -281,4 +281,4 @@ def test_a_new_owner_doubts_only_attempts_that_must_not_be_repeated() -> None:
 
 def test_a_jump_into_a_loop_over_items_is_refused() -> None:
     game = Game(flow(Step("e", ForEach((1, 2), command("e")))))
-    assert code(game.send(Jump(Path("e"), "e", "me"))) == "no_sequence"
+    assert code(game.send(Jump(Address("e"), "e", "me"))) == "no_sequence"

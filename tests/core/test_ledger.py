@@ -14,7 +14,7 @@ from podium.core.messages import RaiseLimit, Recover
 from podium.core.model import Agent, Call, Members, Repeat, Step, Target
 from podium.core.payloads import Amounts, TypicalUse
 from podium.core.policy import Estimate, Limits
-from podium.core.types import MicroUsd, Millis, Path
+from podium.core.types import Address, MicroUsd, Millis
 from tests.core.kit import Game, agent, block, command, flow, human, with_limits
 from tests.core.outcome_table import always
 
@@ -109,7 +109,9 @@ def test_typical_use_of_a_step_does_not_apply_to_a_step_of_the_same_name_elsewhe
 
 def test_a_fallback_agent_does_not_use_the_cap_or_history_of_the_first_agent() -> None:
     verb = Agent(agent="one", fallback=("two",), estimate=Estimate(MicroUsd(3), 30, cap=MicroUsd(9)))
-    game = Game(flow(agent("a", touches=(), verb=verb)), facts={"typical_use": (TypicalUse("a", MicroUsd(5), 50),)})
+    game = Game(
+        flow(agent("a", touches=(), verb=verb)), facts={"typical_use": (TypicalUse("a", MicroUsd(5), 50),)}
+    )
     game.end("a", "unavailable")
 
     assert reserved_for(game).agent == 1
@@ -146,7 +148,7 @@ def test_working_time_includes_attempts_and_not_waiting_for_people() -> None:
     game.send(_yes("h"), at=900_000)
     ledger = game.state.ledgers[ROOT]
     assert working_time(ledger, game.state.at) == 1_000
-    effect: Any = game.state.pending[("attempt", Path("b"))]
+    effect: Any = game.state.pending[("attempt", Address("b"))]
     assert effect.started.timeout == 2_000
     game.end("b")
     late = Game(flow(command("a"), command("b"), limits=Limits(time=Millis(1_000))))
@@ -157,7 +159,7 @@ def test_working_time_includes_attempts_and_not_waiting_for_people() -> None:
 def _yes(path: str) -> Any:
     from podium.core.messages import Approve
 
-    return Approve(Path(path), "approve", "me")
+    return Approve(Address(path), "approve", "me")
 
 
 @pytest.mark.req("R094")
@@ -165,7 +167,7 @@ def test_the_working_time_of_a_member_starts_with_its_own_attempt() -> None:
     members = tuple(agent(name, touches=(), timeout=Millis(60_000)) for name in "abc")
     game = Game(flow(Step("m", Members(members, join="discard"), has_worker=True), max_parallel=1))
     for number, member in enumerate("abc", 1):
-        effect: Any = game.state.pending[("attempt", Path(f"m/{member}"))]
+        effect: Any = game.state.pending[("attempt", Address(f"m/{member}"))]
         assert effect.started.timeout == 60_000, "however long it has waited for its turn"
         game.now = Millis(number * 50_000)
         game.end(f"m/{member}")
@@ -214,7 +216,7 @@ def test_clean_up_has_its_own_time_and_calls_no_agent_after_a_limit() -> None:
     assert game.outcome("finally/w") == ("skipped", "limit")
     rich = Game(flow(paid("a"), finally_=clean, limits=Limits(usd=MicroUsd(5 * DOLLAR))))
     rich.end("a", used=Amounts(MicroUsd(DOLLAR)))
-    assert rich.state.ledgers[Path("finally")].limits.usd == 4 * DOLLAR
+    assert rich.state.ledgers[Address("finally")].limits.usd == 4 * DOLLAR
 
 
 def test_clean_up_can_use_what_is_left_of_the_runs_limits() -> None:
@@ -223,7 +225,7 @@ def test_clean_up_can_use_what_is_left_of_the_runs_limits() -> None:
     game = Game(flow(paid("a"), finally_=clean, limits=Limits(calls=2, tokens=30, members=7)))
     game.end("a", used=Amounts(tokens=10, calls=1))
 
-    limits = game.state.ledgers[Path("finally")].limits
+    limits = game.state.ledgers[Address("finally")].limits
     assert (limits.calls, limits.tokens, limits.members, limits.usd) == (1, 20, 7, None)
     game.end("finally/v", used=Amounts(tokens=10, calls=1))
     assert game.outcome("finally/w") == ("skipped", "limit")
@@ -248,5 +250,5 @@ def test_spending_in_the_clean_up_of_a_called_workflow_counts_for_its_caller() -
     game.end("inner/t")
     game.end("inner/finally/w", used=Amounts(MicroUsd(DOLLAR), 0, 1))
 
-    assert game.state.ledgers[Path("")].spent.usd == DOLLAR
+    assert game.state.ledgers[Address("")].spent.usd == DOLLAR
     assert game.outcome("a") == ("failed", "limit")

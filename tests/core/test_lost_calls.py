@@ -12,7 +12,7 @@ from podium.core.messages import Recover
 from podium.core.model import Agent, Step
 from podium.core.payloads import Amounts
 from podium.core.policy import Estimate, Limits
-from podium.core.types import MicroUsd, Millis, Path
+from podium.core.types import Address, MicroUsd, Millis
 from tests.core.kit import Game, agent, block, command, flow, with_limits
 
 ONE = Estimate(MicroUsd(5), 50)
@@ -103,4 +103,4 @@ def test_with_count_tokens_a_lost_call_costs_no_money() -> None:
 def test_only_an_attempt_in_flight_can_be_lost() -> None:
     game = Game(flow(command("a"), called("b")))
     with pytest.raises(IllegalEvent, match="in flight"):
-        evolve(game.state, RunRecovered(Millis(9), 2, (Path("b"),)))
+        evolve(game.state, RunRecovered(Millis(9), 2, (Address("b"),)))

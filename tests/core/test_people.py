@@ -13,7 +13,7 @@ from podium.core.messages import Approve
 from podium.core.model import Agent, Human, Oversight, Step
 from podium.core.policy import PolicyRule
 from podium.core.settings import Prompt
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from tests.core.kit import FALSE, TRUE, Game, agent, command, flow, gates, human, name_of, review
 from tests.core.shapes import exists
 
@@ -175,7 +175,7 @@ def test_a_human_gate_comes_last_and_its_text_is_feedback() -> None:
 
 def test_without_a_value_the_text_is_the_answer() -> None:
     game = Game(flow(Step("h", Human(Prompt("Name?"), answers=True), touches=())))
-    game.send(Approve(Path("h"), "answer", "me", "Zoe"))
+    game.send(Approve(Address("h"), "answer", "me", "Zoe"))
     ending = game.at("h").ending
     assert ending is not None
     assert (ending.result or {})["output"] == "Zoe"

@@ -17,7 +17,7 @@ from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.messages import Cancel, Refusal
 from podium.core.state import Leaf, State
 from podium.core.turn import turn
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from podium.simulate.world import DelayedReport
 from tests.core.bias import TIMELESS, Bias
 from tests.core.driver import Run, drive, drive_to_end, resume
@@ -199,7 +199,7 @@ def test_a_folded_state_decides_like_the_original(case: Case, where: float) -> N
 class Counting(Wild):
     """A world that records which attempts it performs."""
 
-    performed: Counter[tuple[Path, int]]
+    performed: Counter[tuple[Address, int]]
 
     def attempt(self, asked: AttemptStarted, state: State) -> DelayedReport:
         self.performed[(asked.path, asked.attempt)] += 1

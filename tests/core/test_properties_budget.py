@@ -13,7 +13,7 @@ from podium.core.addresses import without_numbers
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered
 from podium.core.payloads import Amounts, TypicalUse
 from podium.core.state import State
-from podium.core.types import MicroUsd, Path
+from podium.core.types import Address, MicroUsd
 from podium.simulate.world import DelayedReport
 from tests.core.bias import Bias
 from tests.core.driver import Run, drive, drive_to_end, resume
@@ -73,9 +73,9 @@ def overspent(run_log: RunLog) -> int:
 
     An interrupted call may have used everything that was reserved for it.
     """
-    spent: dict[tuple[Path, str], int] = defaultdict(int)
-    beyond: dict[tuple[Path, str], int] = defaultdict(int)
-    reserves: dict[Path, Amounts] = {}
+    spent: dict[tuple[Address, str], int] = defaultdict(int)
+    beyond: dict[tuple[Address, str], int] = defaultdict(int)
+    reserves: dict[Address, Amounts] = {}
     total = 0
     for event in run_log.log:
         for path, used in _used(event, reserves):
@@ -93,7 +93,7 @@ def overspent(run_log: RunLog) -> int:
     return total
 
 
-def _used(event: Event, reserves: dict[Path, Amounts]) -> list[tuple[Path, Amounts]]:
+def _used(event: Event, reserves: dict[Address, Amounts]) -> list[tuple[Address, Amounts]]:
     match event:
         case AttemptEnded():
             return [(event.path, event.used)]
@@ -105,7 +105,7 @@ def _used(event: Event, reserves: dict[Path, Amounts]) -> list[tuple[Path, Amoun
             return []
 
 
-def _limits(run_log: RunLog, path: Path) -> list[tuple[tuple[Path, str], int | None]]:
+def _limits(run_log: RunLog, path: Address) -> list[tuple[tuple[Address, str], int | None]]:
     return [
         ((book.path, unit), getattr(book.limits, unit)) for book in books(run_log, path) for unit in UNITS
     ]

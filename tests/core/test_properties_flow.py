@@ -26,7 +26,7 @@ from podium.core.messages import Cancel
 from podium.core.model import Block, Call, ForEach
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Scope, State
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from tests.core.bias import Bias
 from tests.core.driver import drive, run_log_of
 from tests.core.oracles import (
@@ -94,8 +94,8 @@ def test_a_cancel_is_final_and_reaches_every_attempt(case: Case, when: Millis) -
     assert (run.log[-1].status, run.log[-1].exit) == ("cancelled", 130)
 
 
-def in_flight(log: list[Event]) -> set[Path]:
-    flying: set[Path] = set()
+def in_flight(log: list[Event]) -> set[Address]:
+    flying: set[Address] = set()
     for event in log:
         if isinstance(event, AttemptStarted):
             flying.add(event.path)
@@ -200,7 +200,7 @@ def test_results_before_the_target_of_a_jump_stay_readable(case: Case) -> None:
 def test_a_jump_back_makes_all_steps_from_the_target_on_stale(case: Case) -> None:
     """P13: the event lists them, and the log confirms it."""
     run_log = run_log_of(case.workflow, case.world())
-    high: dict[Path, int] = {}
+    high: dict[Address, int] = {}
     for event in run_log.log:
         if isinstance(event, StepReopened):
             high.pop(event.path, None)
@@ -255,7 +255,7 @@ def test_after_a_break_a_loop_starts_no_iteration_and_lets_the_running_ones_fini
     """R023: which iterations of a parallel loop have started by then depends on timing; this does not."""
     log = drive(case.workflow, case.world()).log
     run_log = RunLog(case.workflow, log)
-    left: set[Path] = set()
+    left: set[Address] = set()
     for event in log:
         match event:
             case StepEnded(breaks_loop=True) if (loop := loop_around(run_log, event.path)) is not None:
@@ -270,7 +270,7 @@ def test_after_a_break_a_loop_starts_no_iteration_and_lets_the_running_ones_fini
                 pass
 
 
-def loop_around(run_log: RunLog, path: Path) -> Path | None:
+def loop_around(run_log: RunLog, path: Address) -> Address | None:
     """The loop that this is an iteration of."""
     parent = run_log.instances[path].parent
     step = None if parent is None else run_log.instances[parent].step

@@ -26,7 +26,7 @@ from podium.core.events import (
 )
 from podium.core.messages import Guide, Pause, RaiseLimit, Resume
 from podium.core.model import Wait
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from tests.core.bias import Bias
 from tests.core.driver import drive, run_log_of
 from tests.core.oracles import is_worker
@@ -78,7 +78,7 @@ def test_advice_is_followed(case: Case) -> None:
         ):
             continue
         instance = run_log.instances[event.path]
-        parent = run_log.instances[instance.parent or Path("")]
+        parent = run_log.instances[instance.parent or Address("")]
         if (
             parent.started
             or instance.entered is None
@@ -90,7 +90,7 @@ def test_advice_is_followed(case: Case) -> None:
         _check_decision(_action(event), instance.entered, after)
 
 
-def _concerns(event: object, scope: Path) -> bool:
+def _concerns(event: object, scope: Address) -> bool:
     if isinstance(event, StepEntered):
         return event.parent == scope and event.role != "finally"
     return isinstance(event, StepEnded) and event.path == scope
@@ -168,8 +168,8 @@ def test_guidance_is_delivered_once_to_a_worker(case: Case, when: Millis) -> Non
 @given(cases(CURIOUS))
 def test_facts_are_requested_before_the_decision_and_never_twice(case: Case) -> None:
     """X4: an evaluation requests each fact at most once, and decides only when it has the answer."""
-    known: dict[Path, set[tuple[str, str, str | None]]] = {}
-    open_: dict[Path, FactsAsked] = {}
+    known: dict[Address, set[tuple[str, str, str | None]]] = {}
+    open_: dict[Address, FactsAsked] = {}
     for event in run_log_of(case.workflow, case.world()).log:
         match event:
             case FactsAsked():
@@ -203,7 +203,7 @@ def test_facts_are_requested_before_the_decision_and_never_twice(case: Case) -> 
 def test_a_signal_ends_exactly_the_waits_for_it(case: Case) -> None:
     """R199."""
     run_log = run_log_of(case.workflow, case.world())
-    waiting: set[Path] = set()
+    waiting: set[Address] = set()
     for event in run_log.log:
         match event:
             case WaitStarted():

@@ -12,12 +12,12 @@ from podium.core.messages import Cancel
 from podium.core.model import Call, ForEach, Members, Repeat, Step, Workflow
 from podium.core.payloads import RefusedMember
 from podium.core.policy import Retry
-from podium.core.types import Path
+from podium.core.types import Address
 from tests.core.kit import BASE, FALSE, Game, agent, block, command, flow, gates, name_of, on
 
 
 def started(game: Game, path: str) -> tuple[str | None, str | None]:
-    effect: Any = game.state.pending[("attempt", Path(path))]
+    effect: Any = game.state.pending[("attempt", Address(path))]
     return effect.started.base, effect.started.start
 
 
@@ -86,7 +86,7 @@ def test_a_refused_member_is_retried_while_it_has_attempts(kind: Any, outcome: t
     game = Game(flow(*steps, kind="par", block_keys={"parallel": 2, "rule": "any"}))
     game.end_with_change("a")
     game.end_with_change("b")
-    game.end_join("", None, refused=(RefusedMember(Path("b"), kind, "both changed x"),))
+    game.end_join("", None, refused=(RefusedMember(Address("b"), kind, "both changed x"),))
     assert started(game, "b") == ("a#1", "a#1")
     game.end_with_change("b")
     assert game.outcome("b") == ("passed", "")
@@ -97,7 +97,7 @@ def test_a_refused_member_is_retried_while_it_has_attempts(kind: Any, outcome: t
     )
     stubborn.end_with_change("a")
     stubborn.end_with_change("b")
-    stubborn.end_join("", None, refused=(RefusedMember(Path("b"), kind, "both changed x"),))
+    stubborn.end_join("", None, refused=(RefusedMember(Address("b"), kind, "both changed x"),))
     assert stubborn.outcome("b") == outcome
     assert stubborn.outcome() == ("passed", "")
 
@@ -112,7 +112,7 @@ def test_a_refused_block_fails_like_a_refused_member(kind: Any, outcome: tuple[s
     )
     game.end_with_change("a")
     game.end_with_change("g/c")
-    game.end_join("", None, refused=(RefusedMember(Path("g"), kind),))
+    game.end_join("", None, refused=(RefusedMember(Address("g"), kind),))
     assert game.outcome("g") == outcome
 
 
@@ -215,7 +215,7 @@ def test_a_graph_with_conflicting_branches_ends_in_conflict() -> None:
     game = Game(flow(agent("a", touches=("a/**",)), agent("b", touches=("b/**",)), kind="dag"))
     game.end_with_change("a")
     game.end_with_change("b")
-    game.end_join("", None, refused=(RefusedMember(Path(""), "conflict", "both"),))
+    game.end_join("", None, refused=(RefusedMember(Address(""), "conflict", "both"),))
     assert game.outcome() == ("conflict", "conflict")
 
 
@@ -292,6 +292,6 @@ def test_items_of_a_graph_start_from_the_head_of_the_loop() -> None:
     game.end_with_change("e[1]")
     assert started(game, "e[2]")[0] in ("e[1]#1", BASE)
     game.end_with_change("e[2]")
-    while ("join", Path("e")) in game.state.pending:
+    while ("join", Address("e")) in game.state.pending:
         game.end_join("e", "both")
     assert game.outcome() == ("passed", "")

@@ -17,7 +17,7 @@ from podium.app.run.start import RunRequest, StartedRun
 from podium.core.events import Event
 from podium.core.hash_chain import RunId
 from podium.core.state import State
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.engine.local import LocalRuntime
 from podium.ports.runtime import OnTurn, Park, RunCommand
 from podium.ports.store import Store
@@ -45,7 +45,7 @@ def git(folder: Path, *args: str) -> str:
 
 
 def outcome(state: State, path: str) -> str:
-    ending = state.instances[StepPath(path)].ending
+    ending = state.instances[Address(path)].ending
     return "" if ending is None else ending.outcome
 
 
@@ -54,7 +54,7 @@ def drive(facade: Facade, run: RunId, *, park: Park = True, on_turn: OnTurn | No
 
 
 def output(state: State, path: str) -> object:
-    ending = state.instances[StepPath(path)].ending
+    ending = state.instances[Address(path)].ending
     assert ending is not None
     return (ending.result or {}).get("output")
 

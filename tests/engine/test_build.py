@@ -10,7 +10,7 @@ from podium.app.run.rerun import preview_rerun
 from podium.core.events import AttemptEnded, AttemptStarted, StepEnded, StepExpanded
 from podium.core.hash_chain import RunId
 from podium.core.state import State
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from tests.engine.kit import HEAD, Project, git, outcome
 from tests.engine.test_continuing import made, went_on
 
@@ -163,6 +163,6 @@ def test_a_late_phase_that_fails_leaves_the_branch_alone_and_is_done_again_by_it
 
 
 def _end(state: State, path: str) -> StepEnded:
-    ending = state.instances[StepPath(path)].ending
+    ending = state.instances[Address(path)].ending
     assert ending is not None
     return ending

@@ -13,8 +13,7 @@ from podium.core.events import ApprovalAsked, AttemptEnded, Event, JoinEnded, Ru
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
 from podium.core.state import State
-from podium.core.types import Millis
-from podium.core.types import Path as StepPath
+from podium.core.types import Address, Millis
 from podium.errors import ConfigurationError
 from podium.ports.runtime import ManualWorkDone
 from podium.tasks.prior_results import prior_results_of
@@ -111,7 +110,7 @@ def test_limits_of_a_called_workflow_and_of_a_step_go_on_where_they_were(
 
     again, state = went_on(project, preview_rerun(project.facade, first, again="a"))
     assert (made(project, again), outcome(state, "a")) == ([], "failed")
-    assert state.ledgers[StepPath("a")].spent.calls == 1
+    assert state.ledgers[Address("a")].spent.calls == 1
     other, state = went_on(project, preview_rerun(project.facade, first, again="b"))
     assert (made(project, other), outcome(state, "sub/b")) == ([], "failed")
     fork, _ = went_on(project, preview_rerun(project.facade, first, again="c", onwards=True))
@@ -193,7 +192,7 @@ def test_parallel_work_that_was_joined_is_not_joined_with_new_gates(project: Pro
 def test_an_approval_stands_for_the_same_question_about_the_same_tree(project: Project) -> None:
     steps = "  ok: {human: 'Good?'}\n  last: {run: [echo, one]}\n"
     first, _ = project.run(project.flow(steps))
-    project.say(first, Approve(StepPath("ok"), "approve", "ann"))
+    project.say(first, Approve(Address("ok"), "approve", "ann"))
 
     project.flow(steps.replace("one", "two"))
     second, state = went_on(project, preview_rerun(project.facade, first))
@@ -215,7 +214,7 @@ def test_what_a_person_did_by_hand_is_taken_over_while_the_task_is_the_same(proj
     )
     first, _ = project.run(project.flow(steps))
     (project.facade.paths.run_dir(first) / "by_hand/paint/1/work/art.txt").write_text("blue\n", "utf-8")
-    project.say(first, ManualWorkDone(StepPath("paint"), "ann", "It is blue."))
+    project.say(first, ManualWorkDone(Address("paint"), "ann", "It is blue."))
 
     project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("echo one", "echo two"))
     prospect = preview_rerun(project.facade, first)
@@ -249,13 +248,13 @@ def test_what_is_booked_for_calls_without_a_price_is_not_reset_by_going_on_in_an
     )
     first, state = project.run(project.flow(steps, head=head), accepts=("*",))
     assert outcome(state, "c") == "failed"  # $2 are booked for the first call, so that $4 do not fit.
-    assert state.ledgers[StepPath("")].unknown.usd == 2_000_000
+    assert state.ledgers[Address("")].unknown.usd == 2_000_000
 
     project.write("flow.yaml", (project.root / "flow.yaml").read_text().replace("one", "two"))
     second, state = went_on(project, preview_rerun(project.facade, first))
 
     assert made(project, second) == ["b"]
-    assert state.ledgers[StepPath("")].unknown.usd == 2_000_000
+    assert state.ledgers[Address("")].unknown.usd == 2_000_000
     assert outcome(state, "c") == "failed"
     started = project.events(second)[0]
     assert isinstance(started, RunStarted)
@@ -267,7 +266,7 @@ def test_a_consent_is_never_taken_over() -> None:
     """It was about one attempt that may have taken effect; the same words about another one are another matter."""
 
     def asked(path: str) -> ApprovalAsked:
-        return ApprovalAsked(Millis(0), StepPath(path), "human", (), 1)
+        return ApprovalAsked(Millis(0), Address(path), "human", (), 1)
 
     past = prior_results_of(RunId("r"), [asked("push#1/!consent"), asked("push#1/!exhausted"), asked("ok")])
 

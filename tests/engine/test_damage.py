@@ -18,7 +18,7 @@ import pytest
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Signal
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.engine.verify import verify
 from podium.errors import PodiumError
 from podium.files.project_paths import STATE_DIR, ProjectPaths
@@ -68,7 +68,7 @@ def made(project: Project) -> tuple[RunId, ...]:
     """Three runs: one that ended, one that waits, one that waits with letters nobody has read."""
     file = project.flow(STEPS)
     runs = tuple(project.run(file)[0] for _ in range(3))
-    project.say(runs[0], Approve(StepPath("ask"), "approve", "ann"))
+    project.say(runs[0], Approve(Address("ask"), "approve", "ann"))
     for number in range(20):
         project.store.post(
             runs[2], f"letter {number}", encode_command(Signal(f"signal {number}", "x" * 40, "ann"))

@@ -16,7 +16,7 @@ from podium.core.events import RunStarted, StepEnded, StepEntered, TimerFired
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import first_fault
 from podium.core.messages import Approve, Cancel, Guide, Pause, Resume, Signal
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.engine.lease import is_owned, lease
 from podium.errors import ConfigurationError
 from podium.ports.runtime import AlreadyOwned
@@ -62,7 +62,7 @@ def test_a_failed_command_fails_the_run_and_finally_still_runs(project: Project)
 
     assert state.ended is not None
     assert (state.ended.status, state.ended.exit) == ("failed", 1)
-    assert StepPath("b") not in state.instances
+    assert Address("b") not in state.instances
     assert outcome(state, "finally/note") == "passed"
 
 
@@ -71,7 +71,7 @@ def test_a_run_that_needs_a_person_parks_and_an_answer_carries_it_on(project: Pr
     run, parked = project.run(project.flow('  ask: {human: "Go on?"}\n  a: {run: [echo, done]}\n'))
     head = project.store.head(run)
 
-    heard = project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+    heard = project.say(run, Approve(Address("ask"), "approve", "ann"))
 
     assert parked.ended is None
     assert head is not None
@@ -84,7 +84,7 @@ def test_a_run_that_needs_a_person_parks_and_an_answer_carries_it_on(project: Pr
 def test_a_rejection_by_a_person_ends_the_run_with_4(project: Project) -> None:
     run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n'))
 
-    heard = project.say(run, Approve(StepPath("ask"), "reject", "ann", "not yet"))
+    heard = project.say(run, Approve(Address("ask"), "reject", "ann", "not yet"))
 
     assert heard.state is not None
     assert heard.state.ended is not None
@@ -94,8 +94,8 @@ def test_a_rejection_by_a_person_ends_the_run_with_4(project: Project) -> None:
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (Approve(StepPath("other"), "approve", "ann"), "is not waiting"),
-        (Approve(StepPath("ask"), "dance", "ann"), "choose from"),
+        (Approve(Address("other"), "approve", "ann"), "is not waiting"),
+        (Approve(Address("ask"), "dance", "ann"), "choose from"),
         (Signal("ready"), "no step waits"),
     ],
 )
@@ -172,7 +172,7 @@ def test_guidance_is_written_down_and_reaches_the_next_attempt(project: Project)
     run, _ = project.run(flow)
 
     project.say(run, Guide("ann", "Be brief."), drives=False)
-    project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+    project.say(run, Approve(Address("ask"), "approve", "ann"))
 
     prompt = next((project.facade.paths.run_dir(run) / "agent_logs/a/1").glob("prompt*")).read_text("utf-8")
     assert "Be brief." in prompt
@@ -182,13 +182,13 @@ def test_a_paused_run_starts_nothing_until_it_is_resumed(project: Project) -> No
     run, _ = project.run(project.flow('  ask: {human: "Go on?"}\n  a: {run: [echo, x]}\n'))
     project.say(run, Pause("ann"))
 
-    paused = project.say(run, Approve(StepPath("ask"), "approve", "ann")).state
+    paused = project.say(run, Approve(Address("ask"), "approve", "ann")).state
     head = project.store.head(run)
     state = project.say(run, Resume("ann")).state
 
     assert paused is not None
     assert paused.ended is None
-    assert StepPath("a") not in paused.instances or outcome(paused, "a") == ""
+    assert Address("a") not in paused.instances or outcome(paused, "a") == ""
     assert head is not None
     assert head.status == "paused"
     assert state is not None
@@ -254,7 +254,7 @@ def test_a_definition_that_has_changed_is_not_carried_on_unknowingly(project: Pr
     project.write("flow.yaml", HEAD + 'steps:\n  ask: {human: "Go on now?"}\n')
 
     with pytest.raises(ConfigurationError, match="has changed"):
-        project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+        project.say(run, Approve(Address("ask"), "approve", "ann"))
 
 
 def test_what_was_in_flight_when_the_owner_died_is_done_again_once(project: Project) -> None:

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from podium.app.archive.check_export import check_export
 from podium.app.archive.export import Exported, as_json, export, file_names, hash_of
 from podium.core.messages import Approve
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.frontends.cli.main import podium
 from tests.engine.kit import TEAM, Project, git
@@ -52,7 +52,7 @@ def exported(project: Project, tmp_path: Path) -> Exported:
     run, _ = project.run(
         project.flow(STEPS, head=TEAM + "roles:\n  judging: {extends: reviewer, agent: w}\n", cast=CAST)
     )
-    heard = project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+    heard = project.say(run, Approve(Address("ask"), "approve", "ann"))
     assert heard.state is not None
     assert heard.state.ended is not None
     assert heard.state.ended.status == "passed", heard.state.ended

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.core.payloads import Amounts
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.views.text.terminal import run_lines
 from tests.engine.kit import HEAD, Project, outcome
 
@@ -69,5 +69,5 @@ def test_a_call_that_a_quota_refused_is_no_call_and_leaves_room_for_the_fallback
     assert state.ended is not None and state.ended.status == "passed"
     (step,) = [step for step in project.view(run).steps if step.path == "b"]
     assert (step.result["agent"], step.calls) == ("other", 1)
-    book = state.ledgers[StepPath("")]
+    book = state.ledgers[Address("")]
     assert (book.spent.calls, book.unknown) == (2, Amounts())

@@ -10,7 +10,7 @@ import pytest
 from podium.app.run.serve import Service
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Cancel
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.ports.runtime import DrivenRun
 from tests.engine.kit import Project, drive, output
@@ -25,7 +25,7 @@ def asked(project: Project, wanted: str | None) -> RunId:
 
 
 def answer(value: Any, text: str = "") -> Approve:
-    return Approve(StepPath("ask"), "answer", "ann", text, value)
+    return Approve(Address("ask"), "answer", "ann", text, value)
 
 
 @pytest.mark.req("R193")

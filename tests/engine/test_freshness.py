@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.core.messages import Approve
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
 from tests.engine.kit import TEAM, Project, outcome
@@ -32,9 +32,9 @@ CAST = """
 
 def test_what_was_approved_before_a_step_back_is_shown_as_stale(project: Project) -> None:
     run, _ = project.run(project.flow(BACK, head=TEAM, cast=CAST))
-    project.say(run, Approve(StepPath("ok"), "approve", "ann"))
+    project.say(run, Approve(Address("ok"), "approve", "ann"))
     project.resume(run)
-    project.say(run, Approve(StepPath("land"), "reject", "ann", "not yet"))
+    project.say(run, Approve(Address("land"), "reject", "ann", "not yet"))
     project.resume(run)
 
     view = project.view(run)

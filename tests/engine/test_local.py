@@ -9,13 +9,13 @@ import pytest
 
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Cancel, Guide, Refusal, Signal
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.ports.runtime import Accepted, AlreadyOwned, DrivenRun, NoOwner, Reply, RunCommand, Runtime
 from podium.runtime.records import events_of
 from tests.engine.kit import Project
 
 ASK = '  ask: {human: "Go on?"}\n'
-YES = Approve(StepPath("ask"), "approve", "ann")
+YES = Approve(Address("ask"), "approve", "ann")
 
 
 @pytest.fixture

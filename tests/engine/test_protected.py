@@ -6,7 +6,7 @@ import pytest
 
 from podium.app.query.inbox import open_questions
 from podium.core.messages import Approve
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from tests.engine.kit import TEAM, Project, git, outcome
 
 CAST = """
@@ -20,7 +20,7 @@ STEPS = """
   it: {agent: w, prompt: work, retry: 2}
   land: {git: {land: main, message: work}}
 """
-ASKED = StepPath("it#1/!protected")
+ASKED = Address("it#1/!protected")
 
 
 @pytest.mark.req("X7")

@@ -8,7 +8,7 @@ import pytest
 
 from podium.core.events import ApprovalGiven, StepEntered
 from podium.core.messages import Approve
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.views.files.run_json import run_data
 from podium.views.text.next_steps import next_steps
 from tests.engine.kit import TEAM, Project, git, outcome
@@ -20,7 +20,7 @@ STEPS = """\
   judge: {review: w, of: write, on: {rejected: write}}
   land: {git: {land: main, message: done}}
 """
-ADVICE = StepPath("#1/!advice")
+ADVICE = Address("#1/!advice")
 
 
 def version(visit: int, text: str) -> str:
@@ -159,7 +159,7 @@ def test_when_attempts_are_used_up_the_best_scored_is_taken_and_not_the_last(tmp
     _, state = project.run(file)
 
     assert outcome(state, "write") == "passed"
-    ending = state.instances[StepPath("write")].ending
+    ending = state.instances[Address("write")].ending
     assert ending is not None and ending.tree is not None
     assert ending.reason == "exhausted"
     assert git(tmp_path, "show", f"{ending.tree}:a.txt") == "two"

@@ -11,7 +11,7 @@ import pytest
 from podium.app.run.send import SendResult, send
 from podium.attempt.host import Host
 from podium.core.messages import Approve, Cancel, Pause
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.engine.lease import lease
 from podium.errors import ConfigurationError, PodiumError
 from podium.ports.runtime import DefinitionChanged
@@ -29,7 +29,7 @@ def test_what_was_refused_as_the_definition_has_changed_is_not_followed_later(
     file = project.flow('  ask: {human: "Go on?"}\n')
     run, _ = project.run(file)
     before = file.read_text()
-    for message in (Cancel("ann"), Approve(StepPath("ask"), "approve", "ann")):
+    for message in (Cancel("ann"), Approve(Address("ask"), "approve", "ann")):
         project.write("flow.yaml", text)
         with pytest.raises(PodiumError):
             project.say(run, message, drives=drives)
@@ -89,7 +89,7 @@ def test_a_cancel_ends_a_paused_run_and_its_finally_runs(project: Project) -> No
     head = HEAD + "finally:\n  note: {run: [echo, cleaned]}\n"
     run, _ = project.run(project.flow("  ask: {human: 'Go on?'}\n  work: {run: [echo, x]}\n", head=head))
     project.say(run, Pause("ann"))
-    project.say(run, Approve(StepPath("ask"), "approve", "ann"))
+    project.say(run, Approve(Address("ask"), "approve", "ann"))
 
     state = project.say(run, Cancel("ann")).state
 

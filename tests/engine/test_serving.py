@@ -11,8 +11,7 @@ from podium.core.events import TimerFired
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Pause
 from podium.core.state import State
-from podium.core.types import Millis
-from podium.core.types import Path as StepPath
+from podium.core.types import Address, Millis
 from podium.engine.lease import lease
 from podium.runtime.commands import encode_command
 from tests.engine.kit import TEAM, Project, drive, outcome
@@ -138,7 +137,7 @@ def test_an_answer_by_letter_or_by_file_makes_a_run_ready(world: World) -> None:
     assert world.ready() == ["its inbox has an answer"]
     assert world.ready() == []
 
-    store.post(run, "yes", encode_command(Approve(StepPath("ask"), "approve", "ann")))
+    store.post(run, "yes", encode_command(Approve(Address("ask"), "approve", "ann")))
     assert world.ready() == ["a command is queued"]
     state = world.carry(run)
     assert outcome(state, "ask") == "passed"
@@ -163,7 +162,7 @@ def test_a_run_is_left_alone_that_is_paused_owned_or_has_just_been_made(world: W
 def test_a_run_that_cannot_be_carried_on_is_told_of_once_and_not_tried_all_the_time(world: World) -> None:
     run, _ = world.begin(TIMER)
     world.project.write("flow.yaml", "podium: 1\nname: flow\nsteps:\n  other: {run: [sh, -c, 'echo x']}\n")
-    world.project.store.post(run, "yes", encode_command(Approve(StepPath("ask"), "approve", "ann")))
+    world.project.store.post(run, "yes", encode_command(Approve(Address("ask"), "approve", "ann")))
     assert world.ready() == ["a command is queued"]
     world.service.note(run)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from podium.core.events import AttemptEnded
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.ports.runtime import ManualWorkDone
 from tests.engine.kit import HEAD, TEAM, Project, drive, git, outcome, output
@@ -101,7 +101,7 @@ def test_a_person_does_a_step_by_hand_in_a_clone(project: Project) -> None:
     place = project.facade.paths.run_dir(run) / "by_hand/paint/1"
     (place / "work/art.txt").write_text("blue\n", "utf-8")
 
-    state = project.say(run, ManualWorkDone(StepPath("paint"), "ann", "It is blue.")).state
+    state = project.say(run, ManualWorkDone(Address("paint"), "ann", "It is blue.")).state
 
     assert parked.ended is None
     assert "Paint it." in (place / "TASK.md").read_text("utf-8")

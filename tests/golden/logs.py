@@ -17,7 +17,7 @@ from podium.core.evolve.evolve import fold
 from podium.core.messages import Cancel, Guide, Message, Pause, RaiseLimit, Recover, Resume, Signal
 from podium.core.model import Workflow
 from podium.core.state import State
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from podium.engine.log import to_text
 from podium.engine.run_folder import RunFolder
 from podium.redaction.mask import Mask
@@ -32,7 +32,7 @@ HOUR: Final = 3_600_000
 SAID: Final[dict[str, dict[Millis, Message]]] = {
     "cancelled": {
         Millis(1): Guide("ann", "be brief"),
-        Millis(2): RaiseLimit(Path(""), "usd", 9_000_000, "ann"),
+        Millis(2): RaiseLimit(Address(""), "usd", 9_000_000, "ann"),
         Millis(3): Pause("ann"),
         Millis(4): Resume("ann"),
         Millis(5): Recover(2),

@@ -17,7 +17,7 @@ from podium.core.payloads import Amounts, Verdict
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import actions_of
 from podium.core.state import Leaf, Scope, State
-from podium.core.types import AnswerKind, MicroUsd, Millis, Outcome, Path, Tree
+from podium.core.types import Address, AnswerKind, MicroUsd, Millis, Outcome, Tree
 from podium.simulate.forecast.witness import Witness
 from podium.simulate.random_world import NO_FAILURES, RandomWorld
 from podium.simulate.world import DelayedReport
@@ -122,7 +122,7 @@ class Worst(RandomWorld):
             return [f"file{number}" for number in range(self._witness.widest)]
         return super().fact(query, state)
 
-    def _action_at(self, path: Path, state: State) -> str:
+    def _action_at(self, path: Address, state: State) -> str:
         place = state.instances[path].place
         actions = actions_of(place.step)
         if actions[0] == "retry":

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.core.state import State
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.workflow.source.files import SHIPPED
 from tests.engine.kit import Project
 
@@ -65,5 +65,5 @@ def path_of(state: State) -> list[str]:
 
 
 def status(state: State) -> str:
-    ending = state.instances[StepPath("")].ending
+    ending = state.instances[Address("")].ending
     return "open" if ending is None else ending.outcome

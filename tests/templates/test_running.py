@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from tests.engine.kit import git, outcome
 from tests.templates.kit import TASK, path_of, project_with, status
 
@@ -130,7 +130,7 @@ def test_security_critical_models_threats_and_uses_two_auditors(tmp_path: Path) 
     assert steps.index("penetration_test") == steps.index("integration_test_gate") + 1
     assert "security_review:rejected" in steps
     assert steps[-1] == "commit"
-    assert state.instances[StepPath("security_review~2/security_auditor_external")].ending is not None
+    assert state.instances[Address("security_review~2/security_auditor_external")].ending is not None
 
 
 @pytest.mark.req("R033", "R034", "R035")

@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from podium.core.types import Path
+from podium.core.types import Address
 
-ROOT: Final = Path("")
+ROOT: Final = Address("")
 FINALLY: Final = "finally"
 ADVICE: Final = "!advice"
 INPUTS: Final = "#inputs"
@@ -24,35 +24,35 @@ INPUTS: Final = "#inputs"
 _NUMBERS: Final = re.compile(r"~\d+|\[\d+\]|(?<=#)\d+")
 
 
-def child(scope: Path, name: str, visit: int = 1) -> Path:
+def child(scope: Address, name: str, visit: int = 1) -> Address:
     base = f"{scope}/{name}" if scope else name
-    return Path(base if visit == 1 else f"{base}~{visit}")
+    return Address(base if visit == 1 else f"{base}~{visit}")
 
 
-def iteration(scope: Path, number: int, visit: int = 1) -> Path:
-    return Path(f"{scope}[{number}]" if visit == 1 else f"{scope}[{number}]~{visit}")
+def iteration(scope: Address, number: int, visit: int = 1) -> Address:
+    return Address(f"{scope}[{number}]" if visit == 1 else f"{scope}[{number}]~{visit}")
 
 
-def attempt(step: Path, number: int) -> Path:
-    return Path(f"{step}#{number}")
+def attempt(step: Address, number: int) -> Address:
+    return Address(f"{step}#{number}")
 
 
-def gates(step: Path) -> Path:
+def gates(step: Address) -> Address:
     """The address, without numbers, of the gates of a step."""
-    return Path(f"{step}#")
+    return Address(f"{step}#")
 
 
-def question(place: Path, name: str, number: int) -> Path:
+def question(place: Address, name: str, number: int) -> Address:
     """The address of the engine's n-th question at a place; no step in a file can have a name with `!`."""
-    return Path(f"{place}#{number}/!{name}" if place else f"#{number}/!{name}")
+    return Address(f"{place}#{number}/!{name}" if place else f"#{number}/!{name}")
 
 
-def without_numbers(path: Path) -> Path:
+def without_numbers(path: Address) -> Address:
     """The address shared by all visits, iterations and attempts of a step; its typical cost is stored under it."""
-    return Path(_NUMBERS.sub("", path))
+    return Address(_NUMBERS.sub("", path))
 
 
-def without_visit(path: Path) -> Path:
+def without_visit(path: Address) -> Address:
     """The address shared by all visits of a step; the step's own limits are counted under it."""
     head, tilde, tail = path.rpartition("~")
-    return Path(head) if tilde and tail.isdecimal() else path
+    return Address(head) if tilde and tail.isdecimal() else path

@@ -22,10 +22,10 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.fast_dataclass import dataclass
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 
 EffectKind: TypeAlias = Literal["attempt", "timer", "person", "wait", "fact", "join"]
-EffectKey: TypeAlias = tuple[EffectKind, Path]
+EffectKey: TypeAlias = tuple[EffectKind, Address]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CancelAttempt:
 
 @dataclass(frozen=True, slots=True)
 class StartTimer:
-    path: Path
+    path: Address
     due: Millis
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.payloads import Amounts, RefusedMember, RunFacts, Verdict
-from podium.core.types import AnswerKind, Level, Millis, Outcome, Path, Reason, RunStatus, Tree, Unit
+from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, RunStatus, Tree, Unit
 
 SCHEMA_VERSION = 1
 Result: TypeAlias = Mapping[str, Any]
@@ -38,18 +38,18 @@ class StepEntered:
     """A scope entered a child. `stale` lists the siblings whose results are invalid from now on."""
 
     at: Millis
-    path: Path
-    parent: Path
+    path: Address
+    parent: Address
     role: Role
     index: int
     visit: int
     base: Tree | None = None
     start: Tree | None = None
-    feedback: tuple[Path, ...] = ()
+    feedback: tuple[Address, ...] = ()
     stale: tuple[int, ...] = ()
     not_ready: bool = False
     """True if the child cannot be dispatched yet, because a fact or a joined base is missing."""
-    adopt: Path | None = None
+    adopt: Address | None = None
     """The earlier visit whose result this visit takes instead of working."""
     about: str = ""
     """For a question or advice: the rule or situation that it is about."""
@@ -60,7 +60,7 @@ class StepEntered:
 @dataclass(frozen=True, slots=True)
 class StepExpanded:
     at: Millis
-    path: Path
+    path: Address
     total: int
     items: tuple[Any, ...] = ()
     keys: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class StepExpanded:
 @dataclass(frozen=True, slots=True)
 class AttemptStarted:
     at: Millis
-    path: Path
+    path: Address
     attempt: int
     reserve: Amounts
     base: Tree | None = None
@@ -90,7 +90,7 @@ class AttemptStarted:
 @dataclass(frozen=True, slots=True)
 class AttemptEnded:
     at: Millis
-    path: Path
+    path: Address
     attempt: int
     kind: AnswerKind
     reason: Reason = ""
@@ -116,31 +116,31 @@ class AttemptEnded:
 @dataclass(frozen=True, slots=True)
 class AttemptDoubted:
     at: Millis
-    path: Path
+    path: Address
     attempt: int
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptQueued:
     at: Millis
-    path: Path
+    path: Address
     why: Literal["ready", "counted", "repair", "fallback", "granted", "consent", "judged", "lost"]
-    feedback: tuple[Path, ...] = ()
+    feedback: tuple[Address, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
     at: Millis
-    path: Path
+    path: Address
     due: Millis
     why: Literal["counted", "transient", "quota"]
-    feedback: tuple[Path, ...] = ()
+    feedback: tuple[Address, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:
     at: Millis
-    path: Path
+    path: Address
     due: Millis | None
     """When the wait is over: a timer then succeeds, any other wait times out."""
 
@@ -148,7 +148,7 @@ class WaitStarted:
 @dataclass(frozen=True, slots=True)
 class WaitEnded:
     at: Millis
-    path: Path
+    path: Address
     kind: Literal["ok", "failed", "error"]
     result: Result | None = None
     reason: Reason = ""
@@ -157,7 +157,7 @@ class WaitEnded:
 @dataclass(frozen=True, slots=True)
 class SignalReceived:
     at: Millis
-    path: Path
+    path: Address
     name: str
     data: Any
     by: str = ""
@@ -166,14 +166,14 @@ class SignalReceived:
 @dataclass(frozen=True, slots=True)
 class TimerFired:
     at: Millis
-    path: Path
+    path: Address
     due: Millis
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
     at: Millis
-    path: Path
+    path: Address
     level: Level
     by: tuple[str, ...]
     approvals: int
@@ -189,7 +189,7 @@ class ApprovalAsked:
 @dataclass(frozen=True, slots=True)
 class ApprovalGiven:
     at: Millis
-    path: Path
+    path: Address
     action: str
     by: str
     text: str = ""
@@ -200,7 +200,7 @@ class ApprovalGiven:
 @dataclass(frozen=True, slots=True)
 class FactsAsked:
     at: Millis
-    path: Path
+    path: Address
     function: str
     argument: str
     tree: Tree | None
@@ -209,7 +209,7 @@ class FactsAsked:
 @dataclass(frozen=True, slots=True)
 class FactsFound:
     at: Millis
-    path: Path
+    path: Address
     function: str
     argument: str
     tree: Tree | None
@@ -221,16 +221,16 @@ class JoinQueued:
     """A member has passed on its own and waits to be merged onto its scope's head."""
 
     at: Millis
-    path: Path
+    path: Address
 
 
 @dataclass(frozen=True, slots=True)
 class JoinAsked:
     at: Millis
-    path: Path
+    path: Address
     onto: Tree
     fork: Tree | None
-    members: tuple[tuple[Path, Tree], ...]
+    members: tuple[tuple[Address, Tree], ...]
     gated: bool
     """True if the members' command gates must pass again on the joined tree."""
 
@@ -238,7 +238,7 @@ class JoinAsked:
 @dataclass(frozen=True, slots=True)
 class JoinEnded:
     at: Millis
-    path: Path
+    path: Address
     tree: Tree | None
     refused: tuple[RefusedMember, ...] = ()
 
@@ -248,9 +248,9 @@ class JumpOrdered:
     """A graph returns to an ancestor: everything that depends on it is stopped, then it is entered again."""
 
     at: Millis
-    path: Path
+    path: Address
     target: int
-    feedback: tuple[Path, ...]
+    feedback: tuple[Address, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,23 +258,23 @@ class StepReopened:
     """A scope gets another attempt: all its children are entered again."""
 
     at: Millis
-    path: Path
+    path: Address
     attempt: int
-    feedback: tuple[Path, ...]
+    feedback: tuple[Address, ...]
     granted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CancelOrdered:
     at: Millis
-    path: Path
+    path: Address
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
     at: Millis
-    path: Path
+    path: Address
     outcome: Outcome
     reason: Reason = ""
     exit: int = 0
@@ -284,7 +284,7 @@ class StepEnded:
     degraded: bool = False
     breaks_loop: bool = False
     """True if the enclosing loop ends with this step."""
-    limit_hit: Path | None = None
+    limit_hit: Address | None = None
     """The ledger whose limit ended the step, or the run if a decision halted it; no `on` inside that scope applies."""
     message: str = ""
     score: float | None = None
@@ -293,7 +293,7 @@ class StepEnded:
 @dataclass(frozen=True, slots=True)
 class JumpAsked:
     at: Millis
-    path: Path
+    path: Address
     target: int
     by: str
     why: str = ""
@@ -329,7 +329,7 @@ class GuidanceGiven:
 @dataclass(frozen=True, slots=True)
 class LimitRaised:
     at: Millis
-    ledger: Path
+    ledger: Address
     unit: Unit
     to: int
     by: str
@@ -344,7 +344,7 @@ class RunRecovered:
 
     at: Millis
     epoch: int
-    lost: tuple[Path, ...] = ()
+    lost: tuple[Address, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

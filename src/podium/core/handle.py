@@ -53,7 +53,7 @@ from podium.core.messages import (
 from podium.core.model import Block, Call, Wait
 from podium.core.queries.graph import actions_of, body_of, order_of, workflow_of
 from podium.core.state import Leaf, Scope, State
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 
 Handled = tuple[Event, ...] | Refusal
 R = TypeVar("R", AttemptEnded, WaitEnded, FactsFound, JoinEnded)
@@ -155,7 +155,7 @@ def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
 
     An interrupted agent call counts in full, so it is repeated only if the limits cover another call.
     """
-    lost: list[Path] = []
+    lost: list[Address] = []
     doubted: list[Event] = []
     after = evolve(state, RunRecovered(now, message.epoch))
     for (kind, path), effect in state.pending.items():

@@ -14,19 +14,19 @@ from podium.core.model import Block, Call, ForEach, Repeat
 from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import Limits
 from podium.core.state import Ledger, Placement, State
-from podium.core.types import MicroUsd, Millis, Path, Unit
+from podium.core.types import Address, MicroUsd, Millis, Unit
 
 NOTHING: Final = Amounts()
 
 
-def new_ledger(path: Path, parent: Path | None, limits: Limits, past: CarriedSpend | None) -> Ledger:
+def new_ledger(path: Address, parent: Address | None, limits: Limits, past: CarriedSpend | None) -> Ledger:
     """A new ledger that starts with what an earlier run used at the same address."""
     if past is None:
         return Ledger(path, parent, limits)
     return Ledger(path, parent, limits, past.spent, unknown=Amounts(past.unknown), worked=past.time)
 
 
-def chain(state: State, path: Path) -> list[Ledger]:
+def chain(state: State, path: Address) -> list[Ledger]:
     """The ledger at `path` and all enclosing ones, innermost first."""
     ledger = state.ledgers[path]
     ledgers = [ledger]
@@ -45,7 +45,7 @@ def timed_ledgers(ledgers: list[Ledger]) -> list[Ledger]:
     return ledgers
 
 
-def shortfall(state: State, path: Path, reserve: Amounts) -> tuple[Ledger, Unit] | None:
+def shortfall(state: State, path: Address, reserve: Amounts) -> tuple[Ledger, Unit] | None:
     """The innermost ledger that cannot cover this reservation, and the unit it lacks."""
     ledgers = chain(state, path)
     timed = len(timed_ledgers(ledgers))
@@ -89,7 +89,7 @@ def working_time(ledger: Ledger, at: Millis) -> Millis:
     return Millis(ledger.worked + (at - ledger.since if ledger.busy else 0))
 
 
-def time_left(state: State, path: Path) -> Millis | None:
+def time_left(state: State, path: Address) -> Millis | None:
     """How long an attempt may run before it reaches a limit on working time."""
     least: Millis | None = None
     for ledger in timed_ledgers(chain(state, path)):
@@ -99,7 +99,7 @@ def time_left(state: State, path: Path) -> Millis | None:
     return least
 
 
-def exhausted_transitions(state: State, path: Path) -> Ledger | None:
+def exhausted_transitions(state: State, path: Address) -> Ledger | None:
     """The innermost ledger without any transitions left."""
     for ledger in timed_ledgers(chain(state, path)):
         if ledger.limits.transitions is not None and ledger.transitions >= ledger.limits.transitions:
@@ -126,7 +126,7 @@ def counts_as_transition(role: Role, parent: Placement, *, index: int, visit: in
             return False
 
 
-def count_transition(draft: State, path: Path) -> None:
+def count_transition(draft: State, path: Address) -> None:
     for ledger in timed_ledgers(chain(draft, path)):
         draft.ledgers.put(ledger.path, ledger._replace(transitions=ledger.transitions + 1))
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
 from podium.core.payloads import RunFacts
-from podium.core.types import Millis, Path, Tree, Unit
+from podium.core.types import Address, Millis, Tree, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    path: Path
+    path: Address
     due: Millis
 
 
@@ -39,7 +39,7 @@ class Recover:
 class Approve:
     """A person's answer. `action` is one that the question offers; `tree` is the tree the person reviewed."""
 
-    path: Path
+    path: Address
     action: str
     by: str
     text: str = ""
@@ -65,7 +65,7 @@ class Cancel:
 class Jump:
     """Return to an earlier step of a running sequence; a late veto also returns to its gate this way."""
 
-    scope: Path
+    scope: Address
     step: str
     by: str
     why: str = ""
@@ -89,7 +89,7 @@ class Guide:
 
 @dataclass(frozen=True, slots=True)
 class RaiseLimit:
-    ledger: Path
+    ledger: Address
     unit: Unit
     to: int
     by: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from podium.core.fast_dataclass import dataclass
-from podium.core.types import MicroUsd, Millis, Path, Tree
+from podium.core.types import Address, MicroUsd, Millis, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Amounts:
 class CarriedSpend:
     """What an earlier run used at a step that has its own limits, over all visits."""
 
-    path: Path
+    path: Address
     spent: Amounts = Amounts()
     unknown: MicroUsd = MicroUsd(0)
     time: Millis = Millis(0)
@@ -58,9 +58,9 @@ class RunFacts:
     """The working time of the earlier run."""
     carried_steps: tuple[CarriedSpend, ...] = ()
     """The same for each of its steps that has its own limits."""
-    reused: tuple[tuple[Path, int], ...] = ()
+    reused: tuple[tuple[Address, int], ...] = ()
     """Steps whose results are reused, with the number of attempts; these count against no limit."""
-    reusable: tuple[tuple[Path, int], ...] = ()
+    reusable: tuple[tuple[Address, int], ...] = ()
     """Other steps with results, up to which attempt; these are tried before a limit refuses a new call."""
     unpriced: tuple[str, ...] = ()
     """Agents known before the run to report no price."""
@@ -85,6 +85,6 @@ class Verdict:
 class RefusedMember:
     """A member whose work a join refused."""
 
-    path: Path
+    path: Address
     kind: Literal["conflict", "failed"]
     detail: str = ""

@@ -35,7 +35,7 @@ from podium.core.model import Step
 from podium.core.payloads import Amounts, RefusedMember
 from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
-from podium.core.types import MicroUsd, Millis, Path, Tree
+from podium.core.types import Address, MicroUsd, Millis, Tree
 
 JoinStatus: TypeAlias = Literal["queued", "joined"] | RefusedMember | None
 """The progress of merging a member's tree onto the head of its scope."""
@@ -54,16 +54,16 @@ Claim: TypeAlias = tuple[str, ...] | Literal["all"]
 class Placement:
     """An instance's position in the run and the values fixed when it was entered."""
 
-    path: Path
-    parent: Path
+    path: Address
+    parent: Address
     step: Step
     role: Role
     index: int
     """Its index among the children of its parent."""
     visit: int
-    frame: Path
+    frame: Address
     """The scope whose variables it reads and writes."""
-    ledger: Path
+    ledger: Address
     """The nearest scope with limits."""
     in_for_each: bool
     """Inside a `for_each` iteration, where the number of items bounds forward moves and `transitions` does not."""
@@ -74,7 +74,7 @@ class Placement:
     entered: Millis
     topic: str
     target: int
-    adopt: Path | None
+    adopt: Address | None
     order: Order
 
 
@@ -124,11 +124,11 @@ class Leaf:
     approvals: tuple[ApprovalGiven, ...] = ()
     expired: bool = False
     """The time to answer, or the time of a `wait`, has run out."""
-    feedback: tuple[Path, ...] = ()
+    feedback: tuple[Address, ...] = ()
     """Newest last."""
-    side_child: Path | None = None
+    side_child: Address | None = None
     """The live child that the engine added: gates or a question."""
-    last_answer: Path | None = None
+    last_answer: Address | None = None
     """The question or advice answered last, until the answer has been acted on."""
     base: Tree | None = None
     usd: MicroUsd = MicroUsd(0)
@@ -158,16 +158,16 @@ class Scope:
     ok: int = 0
     bad: int = 0
     skipped: int = 0
-    side_child: Path | None = None
-    last_answer: Path | None = None
-    last: Path | None = None
+    side_child: Address | None = None
+    last_answer: Address | None = None
+    last: Address | None = None
     """The ordinary child that ended most recently."""
-    routes: tuple[Path, ...] = ()
+    routes: tuple[Address, ...] = ()
     """Graph: children whose outcome leads back to an ancestor."""
     jump: int = -1
-    outgoing_feedback: tuple[Path, ...] = ()
+    outgoing_feedback: tuple[Address, ...] = ()
     """Feedback for the next agent that is entered."""
-    feedback: tuple[Path, ...] = ()
+    feedback: tuple[Address, ...] = ()
     ready: tuple[int, ...] = ()
     """Graph: children whose needs have ended and that have not been entered."""
     recent_children: tuple[int, ...] = ()
@@ -183,13 +183,13 @@ class Scope:
     expired: bool = False
     closing: bool = False
     """`finally` has been entered."""
-    limit_hit: Path | None = None
+    limit_hit: Address | None = None
     questions_asked: int = 0
     """Questions asked here, so that each has an address of its own."""
     next_join: int = 0
     """Tickets of the queue for joins: the next to be merged, and the next to be given out."""
     next_join_ticket: int = 0
-    merged: tuple[Path, ...] = ()
+    merged: tuple[Address, ...] = ()
     """The members of the most recently ended join."""
     join_status: JoinStatus = None
     branch_join: JoinStatus = None
@@ -218,7 +218,7 @@ class Visit(NamedTuple):
     """The newest visit of one child of a scope. Only a fresh visit's result may be read."""
 
     number: int
-    path: Path
+    path: Address
     fresh: bool
 
 
@@ -232,8 +232,8 @@ class OpenNeeds(NamedTuple):
 class Ledger:
     """What a scope with limits has used, has reserved for attempts in flight, and has reserved with an unknown cost."""
 
-    path: Path
-    parent: Path | None
+    path: Address
+    parent: Address | None
     limits: Limits
     spent: Amounts = Amounts()
     reserved: Amounts = Amounts()
@@ -257,25 +257,25 @@ class State:
     root: Step
     started: RunStarted | None = None
     at: Millis = Millis(0)
-    instances: PersistentMap[Path, Instance] = PersistentMap()
-    latest: PersistentMap[tuple[Path, int], Visit] = PersistentMap()
-    unmet: PersistentMap[tuple[Path, int], OpenNeeds] = PersistentMap()
+    instances: PersistentMap[Address, Instance] = PersistentMap()
+    latest: PersistentMap[tuple[Address, int], Visit] = PersistentMap()
+    unmet: PersistentMap[tuple[Address, int], OpenNeeds] = PersistentMap()
     pending: PersistentMap[EffectKey, Effect] = PersistentMap()
-    queue: PersistentMap[int, Path] = PersistentMap()
+    queue: PersistentMap[int, Address] = PersistentMap()
     queue_head: int = 0
     queue_tail: int = 0
     busy: int = 0
-    claims: PersistentMap[Path, Claim] = PersistentMap()
-    joins: PersistentMap[tuple[Path, int], Path] = PersistentMap()
-    vars: PersistentMap[tuple[Path, str], tuple[Any]] = PersistentMap()
+    claims: PersistentMap[Address, Claim] = PersistentMap()
+    joins: PersistentMap[tuple[Address, int], Address] = PersistentMap()
+    vars: PersistentMap[tuple[Address, str], tuple[Any]] = PersistentMap()
     """Each value is in a tuple of one, because None is a valid value."""
-    ledgers: PersistentMap[Path, Ledger] = PersistentMap()
+    ledgers: PersistentMap[Address, Ledger] = PersistentMap()
     failures: tuple[Millis, ...] = ()
     guidance: tuple[str, ...] = ()
     usd: MicroUsd = MicroUsd(0)
-    reused_attempts: PersistentMap[Path, int] = PersistentMap()
+    reused_attempts: PersistentMap[Address, int] = PersistentMap()
     """For each address, how many attempts reuse results of an earlier run."""
-    reusable_attempts: PersistentMap[Path, int] = PersistentMap()
+    reusable_attempts: PersistentMap[Address, int] = PersistentMap()
     """For each address, up to which attempt the earlier run may have a result for an equal request."""
     cancelling: bool = False
     forced: bool = False

@@ -11,7 +11,7 @@ from podium.core.evolve.evolve import advance
 from podium.core.handle import handle
 from podium.core.messages import Message, Refusal
 from podium.core.state import State, draft, freeze
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 
 
 class Turn(NamedTuple):
@@ -28,7 +28,7 @@ def turn(state: State, message: Message, now: Millis) -> Turn | Refusal:
         return handled
     if not handled:
         return Turn(state, (), ())
-    touched: list[Path] = []
+    touched: list[Address] = []
     state = draft(state)
     for event in handled:
         state = advance(state, event)

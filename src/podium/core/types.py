@@ -10,7 +10,7 @@ Millis = NewType("Millis", int)
 MicroUsd = NewType("MicroUsd", int)
 """An amount of money in millionths of a dollar. An integer, for the same reason."""
 
-Path = NewType("Path", str)
+Address = NewType("Address", str)
 """The address of an instance within a run; see addresses.py."""
 
 Tree = NewType("Tree", str)

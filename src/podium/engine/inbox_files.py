@@ -19,7 +19,7 @@ from typing import Any, Final
 from podium.core.effects import AskPerson
 from podium.core.messages import Approve
 from podium.core.state import Leaf, State
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.files import atomic
 from podium.ports.exporter import RunExporter
 from podium.views.plain import encode_utf8
@@ -50,7 +50,7 @@ class InboxFiles:
         self._run = run
         self._render = render
         self._exporters = exporters
-        self._open: dict[StepPath, _QuestionFile] = {}
+        self._open: dict[Address, _QuestionFile] = {}
         self._exported: list[Approve] = []
         """Answers that exporters gave while their closed questions were cleared."""
 
@@ -85,7 +85,7 @@ class InboxFiles:
         yield from answers
         yield from self._from_exporters()
 
-    def refuse(self, path: StepPath, reason: str) -> None:
+    def refuse(self, path: Address, reason: str) -> None:
         """Write down why an answer was refused: its author may look at nothing but this folder."""
         if path in self._open:
             _write(_refusal_file(self._open[path].path), f"{reason}\n")
@@ -165,7 +165,7 @@ def _stamp(file: Path) -> tuple[int, int]:
     return stat.st_size, stat.st_mtime_ns
 
 
-def _answer(file: _QuestionFile, path: StepPath) -> Approve | None:
+def _answer(file: _QuestionFile, path: Address) -> Approve | None:
     fields, actions = _fields(file.path), file.question.actions
     action, value = fields.get("answer"), fields.get("value")
     if "answer" in actions and action not in actions:

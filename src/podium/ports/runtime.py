@@ -16,7 +16,7 @@ from podium.core.hash_chain import Record, RunId
 from podium.core.messages import Cancel, Command, Refusal, Start
 from podium.core.model import Workflow
 from podium.core.state import State
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from podium.errors import ConfigurationError, PodiumError
 from podium.ports.store import RunHead
 
@@ -25,7 +25,7 @@ from podium.ports.store import RunHead
 class ManualWorkDone:
     """A person has done the work of a step by hand, or reports that it cannot be done."""
 
-    path: Path
+    path: Address
     by: str
     text: str = ""
     answer: Any = None

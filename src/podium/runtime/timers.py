@@ -6,13 +6,13 @@ import heapq
 
 from podium.core.effects import AskPerson, Effect, StartTimer, Watch
 from podium.core.messages import Fired
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 
 
 class Timers:
     def __init__(self) -> None:
-        self._heap: list[tuple[Millis, Path]] = []
-        self._set: set[tuple[Millis, Path]] = set()
+        self._heap: list[tuple[Millis, Address]] = []
+        self._set: set[tuple[Millis, Address]] = set()
 
     def of(self, effect: Effect) -> None:
         """Set the timers of an effect; a timer that was set before, or has fired, is not set again."""
@@ -26,7 +26,7 @@ class Timers:
             case _:
                 pass
 
-    def _at(self, path: Path, *dues: Millis | None) -> None:
+    def _at(self, path: Address, *dues: Millis | None) -> None:
         for due in dues:
             if due is not None and (due, path) not in self._set:
                 self._set.add((due, path))

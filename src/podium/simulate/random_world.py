@@ -21,7 +21,7 @@ from podium.core.model import Agent, Call, Command, Git, Step, Workflow
 from podium.core.payloads import Amounts, RefusedMember, Verdict
 from podium.core.queries.graph import actions_of
 from podium.core.state import State
-from podium.core.types import AnswerKind, MicroUsd, Millis, Path, Tree
+from podium.core.types import Address, AnswerKind, MicroUsd, Millis, Tree
 from podium.simulate.loop_lists import answer_lists, answer_with
 from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of
@@ -212,10 +212,10 @@ class RandomWorld:
             )
         return JoinEnded(Millis(0), request.path, Tree(_tree_name(place)))
 
-    def _happens(self, place: Path | str, topic: str, probability: float) -> bool:
+    def _happens(self, place: Address | str, topic: str, probability: float) -> bool:
         return probability > 0 and self._draw(place, topic) < probability
 
-    def _draw(self, place: Path | str, topic: str) -> float:
+    def _draw(self, place: Address | str, topic: str) -> float:
         return _share(f"{self._seed}|{place}|{topic}")
 
 

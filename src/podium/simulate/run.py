@@ -24,7 +24,7 @@ from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
 from podium.core.state import State
 from podium.core.turn import turn
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from podium.simulate.world import World
 
 MAX_TURNS = 1_000_000
@@ -155,7 +155,7 @@ def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
             assert_never(effect)
 
 
-def _set_timers(clock: _Clock, path: Path, *dues: Millis | None) -> None:
+def _set_timers(clock: _Clock, path: Address, *dues: Millis | None) -> None:
     for due in dues:
         if due is not None:
             clock.at(due, Fired(path, due))

@@ -21,7 +21,7 @@ from podium.core.model import Agent, Command, Members, Review, Step, Wait
 from podium.core.payloads import Amounts, RefusedMember, Verdict
 from podium.core.queries.graph import TO_A_PERSON, actions_of
 from podium.core.state import Placement, State
-from podium.core.types import AnswerKind, MicroUsd, Millis, Path, Tree
+from podium.core.types import Address, AnswerKind, MicroUsd, Millis, Tree
 from podium.simulate.memory_trees import MemoryTrees
 from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of
@@ -53,7 +53,7 @@ class ScriptedWorld:
     def base(self) -> Tree | None:
         return self._trees.base
 
-    def _rule(self, path: Path, state: State, attempt: int | None = None) -> Rule:
+    def _rule(self, path: Address, state: State, attempt: int | None = None) -> Rule:
         place = state.instances[path].place
         visit, attempt = judged_attempt(path) or (_visit(state, path), attempt)
         steps = (place.step.name, place_of(path), path)
@@ -167,7 +167,7 @@ class ScriptedWorld:
         return JoinEnded(Millis(0), request.path, head, tuple(refused))
 
 
-def _visit(state: State, path: Path) -> int:
+def _visit(state: State, path: Address) -> int:
     """The visit of a step; a member has the visit of its step, because it is entered once per visit of that step."""
     place = state.instances[path].place
     parent = state.instances[place.parent].place

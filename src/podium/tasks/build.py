@@ -19,7 +19,7 @@ from podium.core.model import Agent, Command, Git, Step, Wait, Write
 from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Leaf, State
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 from podium.tasks.commands import command_work_of, facts_of, rechecks_of
 from podium.tasks.landings import land_work_of
 from podium.tasks.names import NameValues, capture
@@ -129,7 +129,7 @@ def _join_task(join: JoinAsked, state: State, prior: PriorResults | None) -> Joi
     )
 
 
-def _member(join: JoinAsked, path: Path, tree: Tree, state: State) -> JoinMember:
+def _member(join: JoinAsked, path: Address, tree: Tree, state: State) -> JoinMember:
     """A member of a queue may have started after others were merged, so it has its own fork."""
     instance = state.instances.get(path)
     own = instance.base if join.gated and instance is not None else None

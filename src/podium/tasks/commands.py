@@ -17,7 +17,7 @@ from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.settings import written_values
 from podium.core.state import Instance, Leaf, State
-from podium.core.types import Millis, Path, Tree
+from podium.core.types import Address, Millis, Tree
 from podium.tasks.names import capture
 from podium.tasks.reads import chains_read
 from podium.tasks.task import AttemptTask, CommandWork, Fact
@@ -32,7 +32,7 @@ def command_work_of(state: State, started: AttemptStarted) -> CommandWork:
     return CommandWork(gates is not None, before, protected_from)
 
 
-def rechecks_of(state: State, tree: Tree, below: Path | None = None) -> tuple[AttemptTask, ...]:
+def rechecks_of(state: State, tree: Tree, below: Address | None = None) -> tuple[AttemptTask, ...]:
     """The commands that passed on a tree, each once; of the whole run, or of one instance and all within it.
 
     A member that was merged onto the head has passed its gates there as well, though no instance says so.
@@ -126,7 +126,7 @@ def _passed_and_keeps_nothing(leaf: Leaf) -> bool:
     return passed and isinstance(leaf.place.step.verb, Command) and leaf.place.step.touches == ()
 
 
-def _is_within(path: Path, around: Path) -> bool:
+def _is_within(path: Address, around: Address) -> bool:
     return path == around or path.startswith((f"{around}/", f"{around}#", f"{around}["))
 
 
@@ -143,7 +143,7 @@ def _is_gate_of_joined(state: State, leaf: Leaf) -> bool:
     return False
 
 
-def _around(state: State, leaf: Leaf) -> Iterator[Path]:
+def _around(state: State, leaf: Leaf) -> Iterator[Address]:
     path = leaf.place.parent
     while path != ROOT:
         yield path

@@ -15,7 +15,7 @@ from podium.core.expressions.values import MAX_TEXT
 from podium.core.model import Agent, Check, Command, Gates, Human, Review
 from podium.core.queries.graph import fresh_children, workflow_of
 from podium.core.state import Instance, JoinRefusal, Leaf, Scope, State
-from podium.core.types import CONTINUING_OUTCOMES, Path
+from podium.core.types import CONTINUING_OUTCOMES, Address
 from podium.tasks.partials import render_partial
 from podium.tasks.review_rounds import findings_up_to
 from podium.tasks.task import FeedbackEntry
@@ -56,9 +56,9 @@ def _entry(state: State, leaf: Leaf, source: str) -> FeedbackEntry:
 
 def describe(state: State, source: str) -> FeedbackEntry | None:
     """The feedback at an address; None if the state no longer has it."""
-    instance = state.instances.get(Path(source))
+    instance = state.instances.get(Address(source))
     own = _ATTEMPT.fullmatch(source)
-    owner = None if own is None else state.instances.get(Path(own[1]))
+    owner = None if own is None else state.instances.get(Address(own[1]))
     if (
         own is not None
         and owner is not None

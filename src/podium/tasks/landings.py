@@ -17,7 +17,7 @@ from podium.core.events import AttemptStarted
 from podium.core.model import Git
 from podium.core.queries.graph import TOGETHER, descendants_of, fresh_children, join_of
 from podium.core.state import Instance, Leaf, Scope, State
-from podium.core.types import CONTINUING_OUTCOMES, Millis, Path, Tree
+from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Tree
 from podium.tasks.commands import rechecks_of
 from podium.tasks.task import EarlierLanding, LandedPiece, LandWork
 
@@ -109,16 +109,18 @@ def _built_on(state: State, later: Instance | None, landings: Sequence[_Landing]
     )
 
 
-def _children_towards(state: State, instance: Instance) -> dict[Path, Instance]:
+def _children_towards(state: State, instance: Instance) -> dict[Address, Instance]:
     """For each scope around an instance, the child that leads to it."""
-    children: dict[Path, Instance] = {}
+    children: dict[Address, Instance] = {}
     while instance.place.path != ROOT:
         children[instance.place.parent] = instance
         instance = state.instances[instance.place.parent]
     return children
 
 
-def _is_in(state: State, leaf: Leaf, later: Instance | None, path_children: Mapping[Path, Instance]) -> bool:
+def _is_in(
+    state: State, leaf: Leaf, later: Instance | None, path_children: Mapping[Address, Instance]
+) -> bool:
     """Whether the later instance starts from a tree with the work that this leaf landed."""
     if later is not None and _ended(leaf) > later.place.entered:
         return False

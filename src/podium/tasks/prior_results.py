@@ -22,7 +22,7 @@ from podium.core.events import (
     JoinEnded,
 )
 from podium.core.hash_chain import RunId
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 
 REUSABLE_KINDS: Final = frozenset({"ok", "failed", "blocked"})
 """Ends that say something about the work; other ends depend on circumstances that may have changed."""
@@ -35,9 +35,9 @@ CONSENT: Final = "/!consent"
 @dataclass(frozen=True, slots=True)
 class PriorResults:
     run: RunId
-    attempts: Mapping[Path, Sequence[AttemptEnded]] = field(default_factory=dict)
+    attempts: Mapping[Address, Sequence[AttemptEnded]] = field(default_factory=dict)
     """By address, in the order in which they ended; a request may occur more than once."""
-    approvals: Mapping[Path, tuple[ApprovalAsked, Sequence[ApprovalGiven]]] = field(default_factory=dict)
+    approvals: Mapping[Address, tuple[ApprovalAsked, Sequence[ApprovalGiven]]] = field(default_factory=dict)
     joins: Mapping[JoinAsked, JoinEnded] = field(default_factory=dict)
     """By request, without its time."""
 
@@ -47,12 +47,12 @@ class NoPriorResult(Exception):
 
 
 def prior_results_of(
-    run: RunId, events: Iterable[Event], *, without: frozenset[Path] = frozenset()
+    run: RunId, events: Iterable[Event], *, without: frozenset[Address] = frozenset()
 ) -> PriorResults:
     """The reusable results of these events, except at the paths in `without`."""
-    attempts: dict[Path, list[AttemptEnded]] = {}
-    approvals: dict[Path, tuple[ApprovalAsked, list[ApprovalGiven]]] = {}
-    requests: dict[Path, JoinAsked] = {}
+    attempts: dict[Address, list[AttemptEnded]] = {}
+    approvals: dict[Address, tuple[ApprovalAsked, list[ApprovalGiven]]] = {}
+    requests: dict[Address, JoinAsked] = {}
     joins: dict[JoinAsked, JoinEnded] = {}
     for event in events:
         match event:

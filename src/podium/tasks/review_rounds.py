@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.core.state import Instance, Leaf, Scope, State
-from podium.core.types import Path
+from podium.core.types import Address
 
 _GATE: Final = re.compile(r"(.*)#(\d+)(/.*)")
 _VISIT: Final = re.compile(r"(.*)~(\d+)")
@@ -20,8 +20,8 @@ def findings_up_to(state: State, judge: Instance) -> tuple[Mapping[str, Any], ..
     """
     review, _, name = judge.place.path.rpartition("/")
     earlier = [
-        state.instances.get(Path(f"{earlier_round.place.path}/{name}"))
-        for earlier_round in rounds_before(state, Path(review))
+        state.instances.get(Address(f"{earlier_round.place.path}/{name}"))
+        for earlier_round in rounds_before(state, Address(review))
     ]
     latest: dict[str, Mapping[str, Any]] = {}
     for judgement in (*reversed(earlier), judge):
@@ -35,7 +35,7 @@ def _findings(judge: Instance | None) -> tuple[Mapping[str, Any], ...]:
     return tuple(result.get("findings") or ())
 
 
-def rounds_before(state: State, review: Path) -> Iterator[Scope]:
+def rounds_before(state: State, review: Address) -> Iterator[Scope]:
     """The finished earlier rounds of a review, the newest first."""
     for path in _addresses(state, review):
         review_round = state.instances.get(path)
@@ -43,21 +43,21 @@ def rounds_before(state: State, review: Path) -> Iterator[Scope]:
             yield review_round
 
 
-def _addresses(state: State, review: Path) -> Iterator[Path]:
+def _addresses(state: State, review: Address) -> Iterator[Address]:
     gate = _GATE.fullmatch(review)
     if gate is None:
         yield from _visits_before(review)
         return
-    step, number, rest = Path(gate[1]), int(gate[2]), gate[3]
-    yield from (Path(f"{step}#{earlier}{rest}") for earlier in range(number - 1, 0, -1))
+    step, number, rest = Address(gate[1]), int(gate[2]), gate[3]
+    yield from (Address(f"{step}#{earlier}{rest}") for earlier in range(number - 1, 0, -1))
     for visit in _visits_before(step):
         judged = state.instances.get(visit)
         tries = 0 if judged is None else judged.attempt if isinstance(judged, Leaf) else judged.tries + 1
-        yield from (Path(f"{visit}#{earlier}{rest}") for earlier in range(tries, 0, -1))
+        yield from (Address(f"{visit}#{earlier}{rest}") for earlier in range(tries, 0, -1))
 
 
-def _visits_before(path: Path) -> Iterator[Path]:
+def _visits_before(path: Address) -> Iterator[Address]:
     match = _VISIT.fullmatch(path)
     if match is not None:
-        yield from (Path(f"{match[1]}~{number}") for number in range(int(match[2]) - 1, 1, -1))
-        yield Path(match[1])
+        yield from (Address(f"{match[1]}~{number}") for number in range(int(match[2]) - 1, 1, -1))
+        yield Address(match[1])

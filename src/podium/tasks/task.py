@@ -16,7 +16,7 @@ from podium.core.events import (
 )
 from podium.core.model import Agent, Step
 from podium.core.settings import WorkflowConfig
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 from podium.tasks.names import NameValues, Query, TaskNames
 
 
@@ -125,12 +125,12 @@ class CommandWork:
 class EarlierLanding:
     """A `git` step of this run that has landed or published before."""
 
-    path: Path
+    path: Address
     kind: Literal["land", "branch"]
     branch: str
     commit: str
     tree: Tree
-    builds_on: tuple[Path, ...] = ()
+    builds_on: tuple[Address, ...] = ()
     """The earlier ones whose work is in the tree that this one started from."""
 
 
@@ -149,7 +149,7 @@ class LandWork:
     rechecks: tuple[AttemptTask, ...] = ()
     """Commands that passed on the tree, and must pass again if the branch has moved."""
     earlier: tuple[EarlierLanding, ...] = ()
-    builds_on: tuple[Path, ...] = ()
+    builds_on: tuple[Address, ...] = ()
     pieces: tuple[LandedPiece, ...] = ()
     has_gates: bool = False
     judged: Tree | None = None
@@ -233,7 +233,7 @@ class FactTask:
 
 @dataclass(frozen=True, slots=True)
 class JoinMember:
-    path: Path
+    path: Address
     tree: Tree
     fork: Tree | None
     """The tree that this member started from."""

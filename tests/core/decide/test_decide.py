@@ -18,7 +18,7 @@ from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, S
 from podium.core.payloads import Verdict
 from podium.core.policy import Limits, Retry
 from podium.core.state import is_parkable, next_due
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from tests.core.kit import (
     FALSE,
     TRUE,
@@ -105,7 +105,7 @@ def test_a_path_violation_has_its_own_exit_code() -> None:
 def test_landing_always_starts_from_the_head() -> None:
     game = Game(flow(Step("g", Git(land="main"), touches=(), retry=Retry(attempts=2))))
     game.end("g", "failed", tree="half")
-    effect = game.state.pending[("attempt", Path("g"))]
+    effect = game.state.pending[("attempt", Address("g"))]
     assert isinstance(effect, RunAttempt)
     assert effect.started.start == "base"
 
@@ -133,7 +133,7 @@ def test_facts_about_files_are_requested_before_the_decision() -> None:
         Step("a", Repeat(command("a"), exists("x"), "while", 2)),
     ):
         game = Game(flow(step))
-        assert ("fact", Path("a")) in game.state.pending
+        assert ("fact", Address("a")) in game.state.pending
         game.report_fact("a", value=False)
         assert game.at("a").ending is not None
 
@@ -226,7 +226,7 @@ def test_the_pending_effects_decide_whether_a_run_can_be_parked() -> None:
     working = Game(flow(command("a")))
     assert not is_parkable(working.state)
     assert next_due(working.state) is None
-    assert isinstance(working.state.pending.get(("attempt", Path("a"))), RunAttempt)
+    assert isinstance(working.state.pending.get(("attempt", Address("a"))), RunAttempt)
     working.send(Cancel("me"))
     assert not is_parkable(working.state)
     paused = Game(flow(command("a")))

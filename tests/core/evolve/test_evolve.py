@@ -33,17 +33,17 @@ from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.model import ForEach, Step
 from podium.core.payloads import Amounts, RefusedMember
 from podium.core.state import Leaf
-from podium.core.types import ABANDONED, Millis, Path, Tree
+from podium.core.types import ABANDONED, Address, Millis, Tree
 from podium.simulate.random_world import NO_FAILURES, RandomWorld
 from podium.simulate.run import simulate
 from tests.core.kit import BASE, Game, agent, block, command, flow, human, sets
 
 NOW = Millis(9_999)
-A = Path("a")
+A = Address("a")
 
 
 def entered(path: str, index: int = 0, parent: str = "", **rest: Any) -> StepEntered:
-    return StepEntered(NOW, Path(path), Path(parent), "step", index, 1, **rest)
+    return StepEntered(NOW, Address(path), Address(parent), "step", index, 1, **rest)
 
 
 WORKING = flow(command("a"), command("b"))
@@ -57,21 +57,21 @@ ASKING = flow(human("a", approvals=2, by=("me", "you")))
         entered("b", 1, parent="nowhere"),
         entered("a/x", 0, parent="a"),
         AttemptStarted(NOW, A, 2, Amounts()),
-        AttemptStarted(NOW, Path("nobody"), 1, Amounts()),
-        AttemptStarted(NOW, Path(""), 1, Amounts()),
+        AttemptStarted(NOW, Address("nobody"), 1, Amounts()),
+        AttemptStarted(NOW, Address(""), 1, Amounts()),
         AttemptEnded(NOW, A, 7, "ok"),
         AttemptQueued(NOW, A, "counted"),
         TimerFired(NOW, A, Millis(3)),
         ApprovalGiven(NOW, A, "approve", "me"),
         StepEnded(NOW, A, "passed"),
-        StepEnded(NOW, Path("nobody"), "passed"),
-        StepEnded(NOW, Path(""), "passed"),
+        StepEnded(NOW, Address("nobody"), "passed"),
+        StepEnded(NOW, Address(""), "passed"),
         StepExpanded(NOW, A, 1),
-        StepExpanded(NOW, Path(""), 2),
-        StepReopened(NOW, Path(""), 2, ()),
+        StepExpanded(NOW, Address(""), 2),
+        StepReopened(NOW, Address(""), 2, ()),
         JumpOrdered(NOW, A, 0, ()),
-        JoinEnded(NOW, Path(""), BASE),
-        FactsFound(NOW, Path(""), "exists", "x", BASE, value=True),
+        JoinEnded(NOW, Address(""), BASE),
+        FactsFound(NOW, Address(""), "exists", "x", BASE, value=True),
         RunEnded(NOW, "passed", "passed", "", 0, {}),
     ],
     ids=lambda event: type(event).__name__,
@@ -95,7 +95,7 @@ def test_an_abandoned_run_ends_with_open_instances() -> None:
         TimerFired(NOW, A, Millis(3)),
         ApprovalGiven(NOW, A, "approve", "me"),
         AttemptStarted(NOW, A, 1, Amounts()),
-        StepReopened(NOW, Path(""), 2, ()),
+        StepReopened(NOW, Address(""), 2, ()),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -118,33 +118,33 @@ def test_a_timer_with_another_due_time_is_refused() -> None:
 
 def test_a_fact_is_requested_and_reported_once() -> None:
     game = Game(flow(sets("a", x=1), command("b")))
-    asked = FactsAsked(NOW, Path("b"), "exists", "x", BASE)
+    asked = FactsAsked(NOW, Address("b"), "exists", "x", BASE)
     state = game.state
     with pytest.raises(IllegalEvent):
         evolve(state, asked)
-    state = evolve(state, FactsAsked(NOW, Path(""), "exists", "x", BASE))
+    state = evolve(state, FactsAsked(NOW, Address(""), "exists", "x", BASE))
     with pytest.raises(IllegalEvent):
-        evolve(state, FactsAsked(NOW, Path(""), "exists", "x", BASE))
+        evolve(state, FactsAsked(NOW, Address(""), "exists", "x", BASE))
 
 
 def test_facts_about_another_tree_are_dropped() -> None:
     """X4: a fact about one tree does not hold for another."""
     state = Game(flow(command("a"))).state
     for tree in ("t1", "t2"):
-        state = evolve(state, FactsAsked(NOW, Path(""), "exists", "x", Tree(tree)))
-        state = evolve(state, FactsFound(NOW, Path(""), "exists", "x", Tree(tree), value=True))
-    assert [fact.tree for fact in state.instances[Path("")].facts] == ["t2"]
+        state = evolve(state, FactsAsked(NOW, Address(""), "exists", "x", Tree(tree)))
+        state = evolve(state, FactsFound(NOW, Address(""), "exists", "x", Tree(tree), value=True))
+    assert [fact.tree for fact in state.instances[Address("")].facts] == ["t2"]
 
 
 def test_a_join_is_requested_and_reported_once() -> None:
     game = Game(flow(command("a")))
-    asked = JoinAsked(NOW, Path(""), BASE, BASE, (), gated=False)
+    asked = JoinAsked(NOW, Address(""), BASE, BASE, (), gated=False)
     state = evolve(game.state, asked)
     with pytest.raises(IllegalEvent):
         evolve(state, asked)
-    state = evolve(state, JoinEnded(NOW, Path(""), Tree("t")))
+    state = evolve(state, JoinEnded(NOW, Address(""), Tree("t")))
     with pytest.raises(IllegalEvent):
-        evolve(state, JoinEnded(NOW, Path(""), Tree("t")))
+        evolve(state, JoinEnded(NOW, Address(""), Tree("t")))
 
 
 def test_a_member_queues_for_a_join_once() -> None:
@@ -154,18 +154,18 @@ def test_a_member_queues_for_a_join_once() -> None:
     assert isinstance(leaf, Leaf)
     waiting = game.state._replace(
         instances=game.state.instances.set(
-            Path("a[1]"), leaf._replace(phase="answered", join_status="queued")
+            Address("a[1]"), leaf._replace(phase="answered", join_status="queued")
         )
     )
     with pytest.raises(IllegalEvent):
-        evolve(waiting, JoinQueued(NOW, Path("a[1]")))
+        evolve(waiting, JoinQueued(NOW, Address("a[1]")))
 
 
 def test_an_attempt_must_have_the_next_number() -> None:
     game = Game(flow(command("a"), command("b"), kind="par", max_parallel=1, block_keys={"parallel": 2}))
     assert game.in_flight() == ["a"]
     with pytest.raises(IllegalEvent):
-        evolve(game.state, AttemptStarted(NOW, Path("b"), 2, Amounts()))
+        evolve(game.state, AttemptStarted(NOW, Address("b"), 2, Amounts()))
 
 
 def test_only_the_first_event_starts_the_run() -> None:
@@ -183,15 +183,15 @@ def test_a_cancel_is_ordered_once() -> None:
     with pytest.raises(IllegalEvent):
         evolve(state, CancelOrdered(NOW, A, "unwanted"))
     with pytest.raises(IllegalEvent):
-        evolve(fold(WORKING, game.log), AttemptEnded(NOW, Path("b"), 1, "ok"))
+        evolve(fold(WORKING, game.log), AttemptEnded(NOW, Address("b"), 1, "ok"))
 
 
 def test_a_jump_back_is_ordered_once() -> None:
     game = Game(flow(command("a"), command("b")))
     game.end("a")
-    state = evolve(game.state, JumpOrdered(NOW, Path(""), 0, ()))
+    state = evolve(game.state, JumpOrdered(NOW, Address(""), 0, ()))
     with pytest.raises(IllegalEvent):
-        evolve(state, JumpOrdered(NOW, Path(""), 0, ()))
+        evolve(state, JumpOrdered(NOW, Address(""), 0, ()))
 
 
 def test_time_never_goes_backwards() -> None:

@@ -7,7 +7,7 @@ from podium.core.evolve.scopes import TRAIL_KEPT
 from podium.core.model import ForEach, Step
 from podium.core.queries.graph import fresh_children
 from podium.core.state import Scope
-from podium.core.types import Path
+from podium.core.types import Address
 from tests.core.kit import Game, agent, command, flow
 
 
@@ -32,7 +32,7 @@ def test_the_trail_of_a_loop_is_bounded() -> None:
     for number in range(1, count):
         game.end(f"each[{number}]")
 
-    loop = game.state.instances[Path("each")]
+    loop = game.state.instances[Address("each")]
 
     assert isinstance(loop, Scope)
     assert loop.recent_children == tuple(range(count - TRAIL_KEPT, count))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from podium.core.messages import Approve
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from tests.engine.kit import HEAD, Project, git, outcome
 from tests.git.kit import put
 from tests.security.trees.more_plants import ALL
@@ -91,7 +91,7 @@ def test_nothing_runs_and_nothing_outside_is_touched(
     tip = git(project.root, "rev-parse", "main")
 
     run, state = project.run(flow, accepts=("*",))
-    asked = StepPath("both/attack#1/!protected")
+    asked = Address("both/attack#1/!protected")
     if state.ended is None and asked in state.instances:
         project.say(run, Approve(asked, "approve", "ann"))
         state = project.resume(run)

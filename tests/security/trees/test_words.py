@@ -10,8 +10,7 @@ import pytest
 
 from podium.core.codec import decode
 from podium.core.events import AttemptQueued
-from podium.core.types import Millis
-from podium.core.types import Path as StepPath
+from podium.core.types import Address, Millis
 from podium.engine.log import to_text
 from tests.engine.kit import HEAD, Project
 
@@ -36,7 +35,7 @@ def test_half_a_surrogate_pair_in_an_answer_does_not_break_the_log(project: Proj
 
     run, state = project.run(project.flow(steps, head=head), accepts=("*",))
 
-    ending = state.instances[StepPath("it")].ending
+    ending = state.instances[Address("it")].ending
     assert ending is not None
     assert (ending.outcome, ending.reason) == ("failed", "contract")
     assert project.view(run).status == "failed"
@@ -44,7 +43,7 @@ def test_half_a_surrogate_pair_in_an_answer_does_not_break_the_log(project: Proj
 
 
 def test_the_log_holds_what_no_file_can() -> None:
-    event = AttemptQueued(Millis(0), StepPath("half \ud800"), "ready")
+    event = AttemptQueued(Millis(0), Address("half \ud800"), "ready")
 
     text = to_text(event)
 

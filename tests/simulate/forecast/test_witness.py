@@ -10,7 +10,7 @@ from podium.app.author.load import open_workflow
 from podium.core.addresses import ROOT
 from podium.core.events import StepExpanded
 from podium.core.model import Members, Step, Workflow
-from podium.core.types import Path as Address
+from podium.core.types import Address
 from podium.simulate.forecast.witness import Witness, WitnessStep, ends_of, witness, witness_lines
 from podium.simulate.forecast.worst_case import calls, worst_case
 from podium.simulate.run import SimulatedRun, simulate

@@ -6,7 +6,7 @@ import pytest
 
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event
 from podium.core.payloads import Amounts
-from podium.core.types import MicroUsd, Millis, Path
+from podium.core.types import Address, MicroUsd, Millis
 from podium.views.run.costs import By, CostRow, cost_report
 
 DAY = 86_400_000
@@ -16,7 +16,7 @@ def ended(
     path: str, usd: int, *, agent: str = "claude", known: bool = True, reused: str = "", at: int = 0
 ) -> AttemptEnded:
     return AttemptEnded(
-        Millis(at), Path(path), 1, "ok", result={"agent": agent, "role": "dev", "model": "m1"},
+        Millis(at), Address(path), 1, "ok", result={"agent": agent, "role": "dev", "model": "m1"},
         used=Amounts(MicroUsd(usd), 100, 1), cost_known=known, reused=reused,
     )  # fmt: skip
 
@@ -36,10 +36,10 @@ RUNS: list[tuple[str, str, list[Event]]] = [
         "r3",
         "other",
         [
-            AttemptStarted(Millis(0), Path("x"), 1, Amounts(MicroUsd(50), 10, 2)),
-            AttemptDoubted(Millis(1), Path("x"), 1),
-            AttemptStarted(Millis(0), Path("tests"), 1, Amounts()),
-            AttemptDoubted(Millis(1), Path("tests"), 1),
+            AttemptStarted(Millis(0), Address("x"), 1, Amounts(MicroUsd(50), 10, 2)),
+            AttemptDoubted(Millis(1), Address("x"), 1),
+            AttemptStarted(Millis(0), Address("tests"), 1, Amounts()),
+            AttemptDoubted(Millis(1), Address("tests"), 1),
         ],
     ),
 ]
@@ -77,6 +77,6 @@ def test_reused_results_count_in_the_run_that_paid_for_them() -> None:
 
 
 def test_commands_cost_nothing_and_are_not_listed() -> None:
-    free = AttemptEnded(Millis(0), Path("tests"), 1, "ok", result={"text": ""})
+    free = AttemptEnded(Millis(0), Address("tests"), 1, "ok", result={"text": ""})
 
     assert cost_report([("r", "w", [free])], "agent").rows == ()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podium.core.payloads import Verdict
-from podium.core.types import Path
+from podium.core.types import Address
 from podium.views.run.findings import JudgedStep, ReviewHistory, reviews_of
 
 
@@ -16,7 +16,7 @@ def said(path: str, score: float | None, *findings: tuple[str, str]) -> JudgedSt
         {"id": name, "status": status, "severity": "major", "path": "a.py", "issue": f"issue {name}"}
         for name, status in findings
     )
-    return JudgedStep(Path(path), Verdict("reject", score, found))
+    return JudgedStep(Address(path), Verdict("reject", score, found))
 
 
 def only(*judged: JudgedStep) -> ReviewHistory:

@@ -26,8 +26,7 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.payloads import Amounts
-from podium.core.types import MicroUsd, Millis
-from podium.core.types import Path as Address
+from podium.core.types import Address, MicroUsd, Millis
 from podium.views.files.run_json import list_data, run_data
 from podium.views.format import iso
 from podium.views.run.builder import RunViewBuilder, run_view

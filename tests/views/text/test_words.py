@@ -30,7 +30,7 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.payloads import Amounts, RefusedMember, Verdict
-from podium.core.types import MicroUsd, Millis, Path, Tree
+from podium.core.types import Address, MicroUsd, Millis, Tree
 from podium.views.files.audit_log import audit_line
 from podium.views.files.growing_logs import level_of
 from podium.views.files.run_json import run_data
@@ -43,8 +43,8 @@ from podium.views.text.next_steps import Hint, answers_to, next_steps, waits_for
 from podium.views.text.terminal import list_lines, run_lines
 
 NOW = Millis(5)
-A = Path("a")
-ENTERED = StepEntered(NOW, A, Path(""), "step", 0, 1)
+A = Address("a")
+ENTERED = StepEntered(NOW, A, Address(""), "step", 0, 1)
 TREE = Tree("0123456789abcdef")
 
 
@@ -74,14 +74,14 @@ def told(*events: Event) -> str | None:
             "doubt     a attempt 1: it may have taken effect before the crash",
         ),
         (
-            JoinEnded(NOW, A, None, (RefusedMember(Path("b"), "conflict", "both changed x"),)),
+            JoinEnded(NOW, A, None, (RefusedMember(Address("b"), "conflict", "both changed x"),)),
             "join      a refused b conflict: both changed x",
         ),
         (CancelAsked(NOW, "ann", "enough", force=True), "command   cancel (forced) by ann: enough"),
         (RunPaused(NOW, "ann"), "command   pause by ann"),
         (RunResumed(NOW, "ann"), "command   resume by ann"),
         (GuidanceGiven(NOW, "ann", "use x"), 'command   guidance by ann: "use x"'),
-        (LimitRaised(NOW, Path(""), "usd", 9, "ann"), "command   limit usd raised to 9 by ann"),
+        (LimitRaised(NOW, Address(""), "usd", 9, "ann"), "command   limit usd raised to 9 by ann"),
         (JumpAsked(NOW, A, 0, "ann", "wrong"), "command   jump back in a by ann: wrong"),
         (RunRecovered(NOW, 3), "run       taken over by owner 3"),
         (
@@ -160,7 +160,7 @@ def test_every_wait_has_a_description_and_a_command_if_a_person_can_end_it(
 
 
 def test_an_address_is_quoted_for_the_shell() -> None:
-    strange = pending("approval", path=Path("a#3/!exhausted"))
+    strange = pending("approval", path=Address("a#3/!exhausted"))
 
     assert next(iter(answers_to("r", strange))).command == "podium approve r 'a#3/!exhausted'"
 
@@ -189,7 +189,7 @@ def test_the_next_commands_depend_on_the_status(seen: RunView, commands: list[st
 @pytest.mark.req("R129")
 @pytest.mark.parametrize("result", [{"action": "dump_context"}, {"output": {"action": "dump_context"}}])
 def test_a_run_stopped_for_inspection_suggests_an_export(result: dict[str, object]) -> None:
-    asked = StepEntered(NOW, Path("#1/!advice"), Path(""), "advice", 0, 1)
+    asked = StepEntered(NOW, Address("#1/!advice"), Address(""), "advice", 0, 1)
     answered = StepEnded(NOW, asked.path, "passed", result=result)
     seen = run_view([asked, answered])._replace(run="r", status="failed")
 
@@ -252,7 +252,7 @@ def test_a_run_without_a_process_says_so() -> None:
 @pytest.mark.req("R213")
 def test_parallel_steps_are_listed_below_their_parents() -> None:
     began = "a a[1] a[2] a[1]/x a[2]/x a[2]/x#1/lint a[1]/x#1/lint a[1]/x~2 b b~2".split()
-    seen = run_view([replace(ENTERED, path=Path(path)) for path in began])
+    seen = run_view([replace(ENTERED, path=Address(path)) for path in began])
 
     shown = [line.split()[1] for line in run_lines(seen, NOW, hints=False) if line.startswith((">>", ".."))]
 

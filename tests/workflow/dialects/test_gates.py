@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium.core.messages import Approve
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.errors import ConfigurationError
 from tests.workflow.dialects.kit import ScriptedProject, status
 from tests.workflow.dialects.test_blocks import top_level_steps
@@ -229,10 +229,10 @@ def test_a_finished_run_accepts_no_more_answers(
 ) -> None:
     text = FLOW.replace("LOOK", "{level: human}").replace("next_step: X-1", "next_step: ABORTED")
     run, _ = project.run(project.write_workflow(text, cast=CAST))
-    project.say(run, Approve(StepPath("look"), answer, "ann"))
+    project.say(run, Approve(Address("look"), answer, "ann"))
     state = project.resume(run)
 
     assert state.ended is not None
     assert (state.ended.status, state.ended.exit) == ended
     with pytest.raises(ConfigurationError, match="has ended"):
-        project.say(run, Approve(StepPath("look"), "approve", "bob"))
+        project.say(run, Approve(Address("look"), "approve", "bob"))

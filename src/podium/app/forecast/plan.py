@@ -12,7 +12,7 @@ from podium.app.run.cost_history import History, Use, fitting
 from podium.core.addresses import ADVICE, FINALLY, child, without_numbers
 from podium.core.model import Agent, Call, Step, Workflow
 from podium.core.state import Leaf, State
-from podium.core.types import Path
+from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.simulate.forecast.best_case import best_case
 from podium.simulate.forecast.witness import witness, witness_lines
@@ -80,11 +80,11 @@ def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None 
 
 def _pricing(
     workflow: Workflow, history: History | None, prices: dict[str, Price]
-) -> Callable[[Step, Path], Price]:
+) -> Callable[[Step, Address], Price]:
     """What a call of a step is expected to use, looked up once, by the same history that a run reserves by."""
     uses = fitting(workflow, history or {})
 
-    def price(step: Step, at: Path) -> Price:
+    def price(step: Step, at: Address) -> Price:
         if at not in prices:
             prices[at] = _price(step, uses.get(at, ()))
         return prices[at]
@@ -124,7 +124,7 @@ def refusals(
 def _in_the_main_part(weigh: AttemptCost) -> AttemptCost:
     """Without the agents of `finally`: a run passes without them, and what cannot be paid there is skipped."""
 
-    def weigh_step(step: Step, at: Path) -> int:
+    def weigh_step(step: Step, at: Address) -> int:
         return 0 if FINALLY in at.split("/") else weigh(step, at)
 
     return weigh_step
@@ -182,7 +182,7 @@ def _weights(unit: str, price: Any) -> tuple[AttemptCost, AttemptCost, AttemptCo
         return calls, calls, calls
 
     def weigh(place: int) -> AttemptCost:
-        def weigh_step(step: Step, at: Path) -> int:
+        def weigh_step(step: Step, at: Address) -> int:
             if calls(step):
                 return int(getattr(price(step, at), unit)[place])
             return (
@@ -210,7 +210,7 @@ def _likely(
     return {unit: int(median(values)) for unit, values in sums.items()}
 
 
-def _address(state: State, leaf: Leaf) -> Path:
+def _address(state: State, leaf: Leaf) -> Address:
     """Without numbers; the advisor of a workflow has one address, wherever it is asked."""
     place = leaf.place
     if place.role != "advice":

@@ -15,7 +15,7 @@ from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
 from podium.core.payloads import Amounts
 from podium.core.state import Scope, State
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import read_head
 from podium.runtime.records import events_of
@@ -24,7 +24,7 @@ from podium.tasks.build import landing_task
 if TYPE_CHECKING:
     from podium.app.project import Project
 
-APPLY = Path("!apply")
+APPLY = Address("!apply")
 
 
 @dataclass(frozen=True, slots=True)

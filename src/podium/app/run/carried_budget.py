@@ -17,7 +17,7 @@ from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Eve
 from podium.core.model import Agent, Call, Workflow
 from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import NO_LIMITS
-from podium.core.types import MicroUsd, Millis, Path
+from podium.core.types import Address, MicroUsd, Millis
 
 _BEGINS: Final = re.compile(r"[/\[#]")
 """What follows the address of a step in the addresses of those inside it."""
@@ -56,7 +56,7 @@ class _Book:
         self.calls += used.calls
         self.unknown += unknown
 
-    def carried(self, path: Path, *, free: bool) -> CarriedSpend:
+    def carried(self, path: Address, *, free: bool) -> CarriedSpend:
         spent = Amounts(MicroUsd(self.usd), self.tokens, self.calls)
         return CarriedSpend(path, spent, MicroUsd(0 if free else self.unknown), Millis(self.worked))
 
@@ -70,9 +70,9 @@ class _Spending:
             at for at, step, _ in steps if step.limits != NO_LIMITS or isinstance(step.verb, Call)
         }
         self._by_hand = {at for at, step, _ in steps if isinstance(step.verb, Agent) and step.verb.by_hand}
-        self._flying: dict[Path, AttemptStarted] = {}
+        self._flying: dict[Address, AttemptStarted] = {}
         self._at = 0
-        self.books: dict[Path, _Book] = {}
+        self.books: dict[Address, _Book] = {}
 
     def take(self, event: Event) -> None:
         match event:
@@ -112,23 +112,23 @@ class _Spending:
             book.add(past.spent, past.unknown)
             book.worked += past.time
 
-    def _around(self, path: Path) -> Iterator[tuple[Path, _Book]]:
+    def _around(self, path: Address) -> Iterator[tuple[Address, _Book]]:
         """The books in which this attempt counts."""
         yield ROOT, self.books[ROOT]
         for end in (*(match.start() for match in _BEGINS.finditer(path)), len(path)):
-            owner = without_visit(Path(path[:end]))
+            owner = without_visit(Address(path[:end]))
             if without_numbers(owner) in self._limited:
                 yield owner, self.books.setdefault(owner, _Book())
 
-    def _book(self, path: Path, used: Amounts, unknown: int) -> None:
+    def _book(self, path: Address, used: Amounts, unknown: int) -> None:
         for _, book in self._around(path):
             book.add(used, unknown)
 
-    def _lose(self, path: Path) -> None:
+    def _lose(self, path: Address) -> None:
         reserve = self._flying[path].reserve
         self._book(path, Amounts(MicroUsd(0), reserve.tokens, reserve.calls), reserve.usd)
 
-    def _work(self, path: Path, at: int, more: int) -> None:
+    def _work(self, path: Address, at: int, more: int) -> None:
         """A person's own work takes no working time, and clean-up has time of its own."""
         if without_numbers(path) in self._by_hand:
             return

@@ -29,7 +29,7 @@ from podium.core.model import (
 )
 from podium.core.queries.graph import children_of
 from podium.core.settings import WorkflowConfig
-from podium.core.types import Path
+from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agents
 from podium.redaction.mask import Mask
@@ -101,21 +101,21 @@ def _unpriced(verb: Agent, config: WorkflowConfig, types: AgentTypes) -> Iterato
             yield name
 
 
-def agent_steps(workflow: Workflow) -> Iterator[tuple[Path, Agent, Workflow]]:
+def agent_steps(workflow: Workflow) -> Iterator[tuple[Address, Agent, Workflow]]:
     """The agent steps of a workflow and of those it calls: address without numbers, verb, and the workflow around it."""
     for at, step, inner in all_steps(workflow):
         if isinstance(step.verb, Agent) and not step.verb.by_hand:
             yield at, step.verb, inner
 
 
-def all_steps(workflow: Workflow, at: Path = addresses.ROOT) -> Iterator[tuple[Path, Step, Workflow]]:
+def all_steps(workflow: Workflow, at: Address = addresses.ROOT) -> Iterator[tuple[Address, Step, Workflow]]:
     """Every step, its gates and what is in it; the body of a loop has the address of the loop."""
     for step in top_steps(workflow):
         name = addresses.ADVICE if step is workflow.advisor else step.name
         yield from _steps_in(step, addresses.child(at, name), workflow)
 
 
-def _steps_in(step: Step, at: Path, workflow: Workflow) -> Iterator[tuple[Path, Step, Workflow]]:
+def _steps_in(step: Step, at: Address, workflow: Workflow) -> Iterator[tuple[Address, Step, Workflow]]:
     yield at, step, workflow
     match step.verb:
         case Call() as verb:

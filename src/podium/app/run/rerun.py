@@ -39,7 +39,7 @@ from podium.core.messages import Cancel, Message, Refusal, Start
 from podium.core.payloads import Amounts
 from podium.core.state import Leaf, State
 from podium.core.turn import turn
-from podium.core.types import MicroUsd, Millis, Path
+from podium.core.types import Address, MicroUsd, Millis
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
 from podium.ports.runtime import Runtime
@@ -60,7 +60,7 @@ OF_FEATURES: Final = ("phases", "components")
 class Part:
     """The attempts at one address of the earlier run, with their cost in the run that paid for them."""
 
-    path: Path
+    path: Address
     attempts: int
     cost: MicroUsd
     tokens: int
@@ -73,7 +73,7 @@ class RerunPreview:
     earlier: RunId
     reused: tuple[Part, ...]
     repeated: tuple[Part, ...]
-    next: tuple[Path, ...]
+    next: tuple[Address, ...]
     """Where the new run would start to work."""
     prepared: PreparedRun = field(repr=False)
     definition: LoadedWorkflow = field(repr=False)
@@ -167,9 +167,9 @@ def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> 
     return tuple(entered[entered.index(own[0]) :] if onwards else own)
 
 
-def _is_in(path: Path, step: str) -> bool:
+def _is_in(path: Address, step: str) -> bool:
     """Any visit, member or gate of the step counts."""
-    return any(without_visit(Path(name)) == step or _name(name) == step for name in _prefixes(path))
+    return any(without_visit(Address(name)) == step or _name(name) == step for name in _prefixes(path))
 
 
 def _prefixes(path: str) -> Iterator[str]:
@@ -178,13 +178,13 @@ def _prefixes(path: str) -> Iterator[str]:
     yield from ("/".join(parts[: number + 1]).partition("#")[0] for number in range(len(parts)))
 
 
-def _by_keys(path: str, keys: Mapping[Path, Sequence[str]]) -> str:
+def _by_keys(path: str, keys: Mapping[Address, Sequence[str]]) -> str:
     """An address by keys: `each[red]/test` for `each[1]/test`, and `feature/backend` for a phase."""
     words: list[str] = []
     parts = path.split("/")
     for place, part in enumerate(parts):
         match = ITERATION.fullmatch(part)
-        names = () if match is None else keys.get(Path("/".join((*parts[:place], match[1]))), ())
+        names = () if match is None else keys.get(Address("/".join((*parts[:place], match[1]))), ())
         if match is None or not names:
             words.append(part)
             continue
@@ -212,7 +212,7 @@ def _ended(events: Sequence[Event]) -> list[AttemptEnded]:
 
 
 def _parts(ends: Iterable[AttemptEnded], costs: _Costs) -> tuple[Part, ...]:
-    parts: dict[Path, Part] = {}
+    parts: dict[Address, Part] = {}
     for end in ends:
         part = parts.get(end.path, Part(end.path, 0, MicroUsd(0), 0))
         used = costs.of(end)
@@ -226,7 +226,7 @@ class _Costs:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._runs: dict[str, dict[tuple[Path, str], Amounts]] = {}
+        self._runs: dict[str, dict[tuple[Address, str], Amounts]] = {}
 
     def of(self, end: AttemptEnded) -> Amounts:
         if not end.reused:
@@ -239,7 +239,7 @@ class _Costs:
         return self._runs[end.reused].get((end.path, end.key), Amounts())
 
 
-async def _rehearsed(prepared: PreparedRun, start: Start) -> tuple[Counter[Path], tuple[Path, ...]]:
+async def _rehearsed(prepared: PreparedRun, start: Start) -> tuple[Counter[Address], tuple[Address, ...]]:
     """Simulate the run as far as earlier results reach: how many attempts are reused at each address, and where work starts."""
     assert prepared.past is not None
     host = replace(prepared.host, context=replace(prepared.host.context, is_rehearsal=True))
@@ -247,8 +247,8 @@ async def _rehearsed(prepared: PreparedRun, start: Start) -> tuple[Counter[Path]
     limits = replace(workflow.limits, usd=None, tokens=None, calls=None, window=None, time=None)
     state = fold(replace(workflow, limits=limits), ())
     agenda: deque[Message] = deque([start])
-    reused: Counter[Path] = Counter()
-    refused: list[Path] = []
+    reused: Counter[Address] = Counter()
+    refused: list[Address] = []
     while agenda:
         result = turn(state, agenda.popleft(), host.now())
         if isinstance(result, Refusal):
@@ -263,8 +263,8 @@ async def _rehearsed(prepared: PreparedRun, start: Start) -> tuple[Counter[Path]
 
 
 def _known(
-    past: PriorResults | None, reused: Mapping[Path, int], waiting: Sequence[Path]
-) -> tuple[tuple[Path, int], ...]:
+    past: PriorResults | None, reused: Mapping[Address, int], waiting: Sequence[Address]
+) -> tuple[tuple[Address, int], ...]:
     """Where the earlier run has results that may be reused after a step before them has run again."""
     assert past is not None
     last = {path: max(end.attempt for end in ends) for path, ends in past.attempts.items()}
@@ -272,7 +272,7 @@ def _known(
     return tuple((path, attempt) for path, attempt in more if path not in waiting)
 
 
-def _refused(events: Sequence[Event], state: State) -> Iterator[Path]:
+def _refused(events: Sequence[Event], state: State) -> Iterator[Address]:
     """The steps that their own limit refuses."""
     ended = (event.path for event in events if isinstance(event, StepEnded) and event.reason == "limit")
     return (path for path in ended if isinstance(state.instances[path], Leaf))

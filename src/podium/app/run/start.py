@@ -30,8 +30,7 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
-from podium.core.types import Path as CorePath
-from podium.core.types import Tree
+from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports.runtime import RunSpec
@@ -249,7 +248,7 @@ def prepare_run(project: Project, run: RunId, workflow: Workflow, source: RunSou
     if source.past is None:
         return prepared
     events = events_of(project.runtime.events(RunId(source.past)))
-    without = frozenset(CorePath(path) for path in source.without)
+    without = frozenset(Address(path) for path in source.without)
     return replace(prepared, past=prior_results_of(RunId(source.past), events, without=without))
 
 

@@ -19,8 +19,7 @@ from podium.core.events import Event
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
 from podium.core.state import Leaf, State
-from podium.core.types import Millis, Tree
-from podium.core.types import Path as Address
+from podium.core.types import Address, Millis, Tree
 from podium.errors import PodiumError
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing

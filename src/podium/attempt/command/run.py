@@ -40,7 +40,7 @@ from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Step
 from podium.core.settings import written_values
-from podium.core.types import Path, Reason, Tree
+from podium.core.types import Address, Reason, Tree
 from podium.errors import ConfigurationError
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
@@ -82,7 +82,7 @@ async def judge(task: AttemptTask, host: Host) -> AttemptEnded:
 class FailedRecheck:
     """The first command that did not pass on the merged tree."""
 
-    path: Path
+    path: Address
     message: str
 
 

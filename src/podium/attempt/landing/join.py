@@ -20,7 +20,7 @@ from podium.attempt.workspace.workspace import PODIUM
 from podium.core.events import JoinAsked, JoinEnded
 from podium.core.expressions.nodes import ExprError
 from podium.core.payloads import RefusedMember
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import REFS, Repository, Signature, component, keep, write_commit
 from podium.git.trees.merge import Clashed
@@ -95,7 +95,7 @@ def _merge(request: JoinAsked, repository: Repository, onto: Tree, members: Sequ
 
 async def _recheck_failure(host: Host, merged: _Merged) -> str | None:
     """Why a member's command fails on the merged tree; commands that passed on this very tree are not run again."""
-    rechecks: dict[Path, AttemptTask] = {}
+    rechecks: dict[Address, AttemptTask] = {}
     for member in merged.accepted:
         if member.tree != merged.head:
             rechecks |= {recheck.started.path: recheck for recheck in member.rechecks}

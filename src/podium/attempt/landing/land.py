@@ -25,7 +25,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Git
-from podium.core.types import MOVED, ONTO, Path, Tree
+from podium.core.types import MOVED, ONTO, Address, Tree
 from podium.errors import ConfigurationError
 from podium.git.branches.land import (
     How,
@@ -209,7 +209,7 @@ def tree_landed(repository: Repository, before: Sequence[EarlierLanding], start:
     return tree
 
 
-def _among(landings: Iterable[EarlierLanding], paths: tuple[Path, ...]) -> tuple[EarlierLanding, ...]:
+def _among(landings: Iterable[EarlierLanding], paths: tuple[Address, ...]) -> tuple[EarlierLanding, ...]:
     return tuple(landing for landing in landings if landing.path in paths)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.host import Host
 from podium.core.addresses import without_visit
-from podium.core.types import Path as StepPath
+from podium.core.types import Address
 from podium.tasks.partials import render_partial
 from podium.tasks.task import AttemptTask, FeedbackEntry
 from podium.workflow.prompts.quoting import first_line, truncate_middle
@@ -51,7 +51,7 @@ def keep_entries(host: Host, task: AttemptTask) -> tuple[FeedbackEntry, ...]:
     return tuple(entries)
 
 
-def folder_of(host: Host, path: StepPath) -> Path:
+def folder_of(host: Host, path: Address) -> Path:
     return host.run_dir / "feedback" / without_visit(path).replace("/", "+")
 
 

@@ -12,7 +12,7 @@ from podium.core.events import Event, JumpOrdered
 from podium.core.model import Block, Human
 from podium.core.queries.graph import ACTIONS, HALTED, TO_A_PERSON, body_of
 from podium.core.state import Instance, Scope, State
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 
 
 class Decision(NamedTuple):
@@ -23,7 +23,7 @@ class Decision(NamedTuple):
     by_person: bool = False
 
 
-def after_advice(state: State, scope: Scope, advice_path: Path, now: Millis) -> Event | ScopeEnd | None:
+def after_advice(state: State, scope: Scope, advice_path: Address, now: Millis) -> Event | ScopeEnd | None:
     """Follow the decision that was just made about this scope; None if there is none."""
     advice = state.instances[advice_path]
     if advice.place.role != "advice" or advice.ending is None:
@@ -93,10 +93,10 @@ def invalid_decision(state: State, advice: Instance, decision: Decision) -> str:
     return f"there is no result {decision.use_output!r}; available: {visits or 'none'}"
 
 
-def _visits_named(scope: Scope, name: str) -> tuple[Path, ...]:
+def _visits_named(scope: Scope, name: str) -> tuple[Address, ...]:
     """The addresses that a name may mean: in the run or in this block; the first visit may be written with ~1."""
     name_without_visit = name.removesuffix("~1")
-    return (Path(name_without_visit), child(scope.place.path, name_without_visit)) if name else ()
+    return (Address(name_without_visit), child(scope.place.path, name_without_visit)) if name else ()
 
 
 def _body(scope: Scope) -> Block:

@@ -19,7 +19,7 @@ from podium.core.policy import Backoff
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import TO_A_PERSON, failed_gates
 from podium.core.state import Instance, Leaf, State
-from podium.core.types import GONE, MOVED, Millis, Outcome, Path
+from podium.core.types import GONE, MOVED, Address, Millis, Outcome
 
 QUOTA_PAUSE = Millis(900_000)
 """How long to wait for a used-up quota that does not report when it resets."""
@@ -33,7 +33,7 @@ class Failure(NamedTuple):
     outcome: Outcome
     reason: str
     exit: int
-    feedback: tuple[Path, ...]
+    feedback: tuple[Address, ...]
     message: str = ""
     final: bool = False
 
@@ -109,7 +109,7 @@ def passed_gates(state: State, leaf: Leaf, attempt: int) -> Instance | None:
 
 def _check_protected(state: State, leaf: Leaf, protected: tuple[str, ...], now: Millis) -> Event | None:
     """Ask a person about changes to protected files, or follow a rejection; None if the changes are allowed."""
-    feedback: tuple[Path, ...] = (_attempt_path(leaf),)
+    feedback: tuple[Address, ...] = (_attempt_path(leaf),)
     final = False
     if state.started is None or not state.started.no_human:
         question_path = addresses.question(leaf.place.path, "protected", leaf.attempt)
@@ -209,7 +209,7 @@ def _after_outside_failure(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Eve
     return _end(leaf, answer, "error", answer.reason or answer.kind, 1, now)
 
 
-def backoff_delay(backoff: Backoff, number: int, path: Path) -> Millis:
+def backoff_delay(backoff: Backoff, number: int, path: Address) -> Millis:
     """The delay before the n-th retry; its jitter is derived from the address, so that a replay gives the same."""
     delay = min(backoff.first * backoff.times ** (number - 1), backoff.max)
     draw = int.from_bytes(hashlib.sha256(f"{path}#{number}".encode()).digest()[:4]) / 2**32
@@ -229,7 +229,7 @@ def _failure(leaf: Leaf, answer: AttemptEnded) -> Failure:
     )
 
 
-def _gate_failure(state: State, path: Path, ending: StepEnded) -> Failure:
+def _gate_failure(state: State, path: Address, ending: StepEnded) -> Failure:
     failed = failed_gates(state, state.instances[path])
     final = any(gate.place.step.on_fail == "block" for gate in failed)
     # A gate that could not run says nothing about the work, so a retry by the worker would not help.
@@ -393,5 +393,5 @@ def degrade_of(state: State, leaf: Leaf) -> int:
     return _degrade_of(state, leaf) if leaf.place.step.retry.degrade else 0
 
 
-def _attempt_path(leaf: Leaf) -> Path:
+def _attempt_path(leaf: Leaf) -> Address:
     return addresses.attempt(leaf.place.path, leaf.attempt)

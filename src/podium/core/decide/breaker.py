@@ -17,7 +17,7 @@ from podium.core.model import Agent, Review, Step
 from podium.core.policy import Breaker
 from podium.core.queries.graph import JUDGES, body_of, child_step, workflow_of
 from podium.core.state import Instance, Leaf, Ledger, Placement, Scope, State
-from podium.core.types import Outcome, Path, Tree
+from podium.core.types import Address, Outcome, Tree
 
 PAST_KEPT: Final = 8
 """How many visits the rules look back at, unless a rule needs more."""
@@ -26,11 +26,11 @@ PAST_KEPT: Final = 8
 class VisitHistory(NamedTuple):
     """The result of one visit of a step, as far as the rules need it."""
 
-    path: Path
+    path: Address
     digest: str
     tree: Tree | None
     score: float | None
-    likeness: int | None
+    similarity_percent: int | None
     spread: float
     outcome: Outcome
     judged: Tree | None
@@ -79,7 +79,7 @@ def _content_rules(state: State, scope: Scope, index: int, rules: Breaker) -> It
         if rules.repeat is not None and _repeats(past) >= rules.repeat:
             yield "repeat"
         newest = past[-1]
-        if rules.similar is not None and len(past) >= 3 and (newest.likeness or 0) >= rules.similar:
+        if rules.similar is not None and len(past) >= 3 and (newest.similarity_percent or 0) >= rules.similar:
             yield "similar"
         if rules.plateau is not None and plateau(past) >= rules.plateau:
             yield "plateau"
@@ -130,7 +130,7 @@ def _history_of(visit: Instance) -> VisitHistory:
         digest="" if answer is None else answer.digest,
         tree=ending.tree,
         score=ending.score,
-        likeness=None if answer is None else answer.similarity_percent,
+        similarity_percent=None if answer is None else answer.similarity_percent,
         spread=float(result.get("spread", 0)),
         outcome=ending.outcome,
         judged=(result.get("verdict") or {}).get("tree"),
@@ -216,12 +216,14 @@ def is_near(state: State, book: Ledger, percent: int) -> bool:
     return any(limit is not None and value * 100 >= limit * percent for limit, value in pairs)
 
 
-def best_visit(state: State, scope: Scope, index: int, candidates: tuple[Path, ...] = ()) -> Path | None:
+def best_visit(
+    state: State, scope: Scope, index: int, candidates: tuple[Address, ...] = ()
+) -> Address | None:
     """The passed visit with the highest score, else the newest that passed; with `candidates`, only one of these addresses.
 
     The score of a visit is that of its own gates, else that of the reviews in this block that judged its tree.
     """
-    best: tuple[float, Path] | None = None
+    best: tuple[float, Address] | None = None
     scores = _scores(state, scope)
     for ending in passed_visits(state, scope, index):
         if candidates and ending.path not in candidates:

@@ -14,7 +14,7 @@ from podium.core.payloads import RefusedMember
 from podium.core.queries.evaluate import count_of, try_fill
 from podium.core.queries.graph import JUDGES, failed_gates, fresh_children, is_accepted, workflow_of
 from podium.core.state import Scope, State, number_of
-from podium.core.types import CONTINUING_OUTCOMES, Millis, Outcome, Path
+from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Outcome
 
 
 def complete_scope(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | None:
@@ -125,7 +125,7 @@ def _last_fit(state: State, scope: Scope) -> bool:
     return bool(gates and gates.ending and gates.ending.result and gates.ending.result.get("fit"))
 
 
-def _failed_children(state: State, scope: Scope) -> tuple[Path, ...]:
+def _failed_children(state: State, scope: Scope) -> tuple[Address, ...]:
     """The children that failed, in order, because which of them ended last is a matter of chance."""
     if scope.place.order in ("seq", "repeat"):
         return () if scope.last is None else (scope.last,)

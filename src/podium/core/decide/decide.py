@@ -28,7 +28,7 @@ from podium.core.model import Agent, Call, Check, Human, Set, Step, Wait
 from podium.core.queries.evaluate import try_condition, try_fill
 from podium.core.queries.graph import WORK, descendants_of, live_children
 from podium.core.state import Instance, Leaf, Scope, State, draft, freeze
-from podium.core.types import Millis, Path, RunStatus
+from podium.core.types import Address, Millis, RunStatus
 
 STATUS_OF_EXIT: dict[int, RunStatus] = {
     0: "passed",
@@ -41,14 +41,14 @@ DAY = 86_400_000
 
 
 def decide(
-    state: State, now: Millis, touched: Iterable[Path] | None = None
+    state: State, now: Millis, touched: Iterable[Address] | None = None
 ) -> tuple[State, tuple[Event, ...]]:
     """The settled state and the decisions that led to it. `touched=None` looks at every instance that has not ended."""
     state, decided = settle(draft(state), now, live_instances(state) if touched is None else touched)
     return freeze(state), tuple(decided)
 
 
-def settle(state: State, now: Millis, touched: Iterable[Path]) -> tuple[State, list[Event]]:
+def settle(state: State, now: Millis, touched: Iterable[Address]) -> tuple[State, list[Event]]:
     """`decide` for a state that is already a draft."""
     agenda = deque(touched)
     decided: list[Event] = []
@@ -61,7 +61,7 @@ def settle(state: State, now: Millis, touched: Iterable[Path]) -> tuple[State, l
         agenda.extend(affected(state, event))
 
 
-def _next(state: State, agenda: deque[Path], now: Millis) -> Event | None:
+def _next(state: State, agenda: deque[Address], now: Millis) -> Event | None:
     while agenda:
         instance = state.instances.get(agenda.popleft())
         event = None if instance is None else _next_event_of(state, instance, now)
@@ -70,13 +70,13 @@ def _next(state: State, agenda: deque[Path], now: Millis) -> Event | None:
     return None if state.ended is not None else dispatch(state, now)
 
 
-def live_instances(state: State) -> tuple[Path, ...]:
+def live_instances(state: State) -> tuple[Address, ...]:
     """Every instance that has not ended, and the root. Called once, after a fold."""
     living = tuple(path for path, instance in state.instances.items() if instance.phase != "ended")
     return living if ROOT in living or ROOT not in state.instances else (*living, ROOT)
 
 
-def affected(state: State, event: Event) -> tuple[Path, ...]:
+def affected(state: State, event: Event) -> tuple[Address, ...]:
     """The instances that may have something to decide after this event."""
     match event:
         case events.StepEntered():
@@ -137,7 +137,7 @@ def affected(state: State, event: Event) -> tuple[Path, ...]:
             assert_never(event)
 
 
-def _is_wide(state: State, path: Path) -> bool:
+def _is_wide(state: State, path: Address) -> bool:
     return state.instances[path].place.order in ("dag", "many")
 
 

@@ -28,7 +28,7 @@ from podium.core.payloads import Amounts, TypicalUse
 from podium.core.queries.evaluate import try_fill
 from podium.core.queries.graph import HALTED, PRICE
 from podium.core.state import Claim, Leaf, Scope, State
-from podium.core.types import Millis, Path, Tree
+from podium.core.types import Address, Millis, Tree
 
 LOOK_AHEAD = 32
 
@@ -75,7 +75,7 @@ def dispatch(state: State, now: Millis) -> Event | None:
     return None
 
 
-def _queue_front(state: State) -> Iterator[Path]:
+def _queue_front(state: State) -> Iterator[Address]:
     count = 0
     for ticket in range(state.queue_head, state.queue_tail):
         path = state.queue.get(ticket)
@@ -143,7 +143,7 @@ def _reserve(state: State, leaf: Leaf) -> Amounts:
     return Amounts(usd, tokens, 1)
 
 
-def _typical_use(state: State, path: Path) -> TypicalUse | None:
+def _typical_use(state: State, path: Address) -> TypicalUse | None:
     assert state.started is not None
     step = without_numbers(path)
     return next((use for use in state.started.run.typical_use if use.step == step), None)

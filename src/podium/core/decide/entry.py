@@ -17,7 +17,7 @@ from podium.core.queries.branch_trees import base_in_graph, tree_of
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
-from podium.core.types import ONTO, Millis, Outcome, Path, Reason, Tree, Unit
+from podium.core.types import ONTO, Address, Millis, Outcome, Reason, Tree, Unit
 
 
 class ScopeEnd(NamedTuple):
@@ -26,10 +26,10 @@ class ScopeEnd(NamedTuple):
     exit: int = 0
     message: str = ""
     breaks_loop: bool = False
-    limit_hit: Path | None = None
+    limit_hit: Address | None = None
     result: Mapping[str, Any] | None = None
     score: float | None = None
-    feedback: tuple[Path, ...] = ()
+    feedback: tuple[Address, ...] = ()
     final: bool = False
     """True if a decision ends the scope: it gets no further attempt."""
 
@@ -48,7 +48,13 @@ class PendingEntry(NamedTuple):
 
 
 def enter_child(
-    state: State, scope: Scope, index: int, now: Millis, *, excused: bool = False, adopt: Path | None = None
+    state: State,
+    scope: Scope,
+    index: int,
+    now: Millis,
+    *,
+    excused: bool = False,
+    adopt: Address | None = None,
 ) -> StepEntered | ScopeEnd:
     """Enter the child at `index`, unless a limit refuses it or a rule of the breaker must be asked about first.
 
@@ -70,7 +76,7 @@ def enter_child(
     return _entry_event(state, scope, step, pending, now, adopt=adopt)
 
 
-def _child_path(scope: Scope, step: Step, index: int, visit: int) -> Path:
+def _child_path(scope: Scope, step: Step, index: int, visit: int) -> Address:
     if isinstance(scope.place.step.verb, LOOPS):
         return addresses.iteration(scope.place.path, index + 1, visit)
     return addresses.child(scope.place.path, step.name, visit)
@@ -96,14 +102,14 @@ def _transition_limit_end(state: State, parent: Instance) -> ScopeEnd | None:
     )
 
 
-def hard_stop(state: State, limit_hit: Path, message: str = "") -> ScopeEnd:
+def hard_stop(state: State, limit_hit: Address, message: str = "") -> ScopeEnd:
     """The end of a scope because of a hard limit or a decision to halt, which no route can override."""
     if state.halt is not None and limit_hit == addresses.ROOT:
         return ScopeEnd("failed", HALTED, state.halt.exit, state.halt.message, limit_hit=limit_hit)
     return ScopeEnd("failed", "limit", 5, message, limit_hit=limit_hit)
 
 
-def limit_outside(path: Path, limit_hit: Path | None) -> Path | None:
+def limit_outside(path: Address, limit_hit: Address | None) -> Address | None:
     """The scope whose limit was hit; None if it is the step itself, because routes apply after its own limit."""
     return None if limit_hit == addresses.without_visit(path) else limit_hit
 
@@ -167,7 +173,7 @@ def question_entry(state: State, instance: Instance, about: str, now: Millis) ->
     return _transition_limit_end(state, instance) or entry
 
 
-def _question_path(instance: Instance, name: str) -> Path:
+def _question_path(instance: Instance, name: str) -> Address:
     number = instance.questions_asked + 1 if isinstance(instance, Scope) else instance.attempt
     return addresses.question(instance.place.path, name, number)
 
@@ -202,7 +208,7 @@ def start_of(leaf: Leaf) -> Tree | None:
 
 
 def _entry_event(
-    state: State, scope: Scope, step: Step, pending: PendingEntry, now: Millis, *, adopt: Path | None
+    state: State, scope: Scope, step: Step, pending: PendingEntry, now: Millis, *, adopt: Address | None
 ) -> StepEntered:
     """The event of an entry, with its trees and feedback."""
     base, start = _trees(state, scope, pending)

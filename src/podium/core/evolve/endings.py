@@ -14,7 +14,7 @@ from podium.core.evolve.scopes import side_of
 from podium.core.model import ForEach
 from podium.core.queries.graph import HALTED, PRICE, dependents_of, is_accepted, join_of
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 
 MAY_ASK: Final[Mapping[Phase, tuple[EffectKind, ...]]] = {
     "ready": ("fact", "join"),
@@ -127,7 +127,7 @@ def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
     return event.tree
 
 
-def _routes(scope: Scope, child: Instance, event: StepEnded) -> tuple[Path, ...]:
+def _routes(scope: Scope, child: Instance, event: StepEnded) -> tuple[Address, ...]:
     """In a graph, an outcome that leads back is kept until the jump back is possible."""
     target = child.place.step.on.get(event.outcome)
     if target is None or target.kind != "step" or event.limit_hit is not None or scope.place.order != "dag":

@@ -29,7 +29,7 @@ from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Agent, Human
 from podium.core.payloads import RefusedMember
 from podium.core.state import Claim, Instance, Leaf, Phase, Scope, State, UncountedTries
-from podium.core.types import AnswerKind, MicroUsd, Millis, Path
+from podium.core.types import Address, AnswerKind, MicroUsd, Millis
 
 FAILURES_KEPT = 64
 ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked")
@@ -88,7 +88,7 @@ def agent_of(leaf: Leaf) -> str | None:
     return verb.agent if isinstance(verb.agent, str) and verb.agent != "auto" else None
 
 
-def _charge(state: State, path: Path, usd: MicroUsd) -> None:
+def _charge(state: State, path: Address, usd: MicroUsd) -> None:
     """Add a cost to the instance and all enclosing ones, for `steps.x.usd`."""
     while True:
         instance = state.instances[path]
@@ -108,7 +108,7 @@ def doubt_attempt(state: State, event: AttemptDoubted) -> State:
     return state
 
 
-def book_lost_attempt(state: State, path: Path) -> None:
+def book_lost_attempt(state: State, path: Address) -> None:
     """Book a call that a crash interrupted: it was made, but what it used will never be known."""
     effect = state.pending.get(("attempt", path))
     if not isinstance(effect, RunAttempt):
@@ -289,7 +289,7 @@ def join_queue(state: State, leaf: Leaf) -> State:
     return take_ticket(state, leaf.place.path)
 
 
-def take_ticket(state: State, path: Path) -> State:
+def take_ticket(state: State, path: Address) -> State:
     """Add an entry to the queue for a slot; the leaf at this address already has its number."""
     state.queue.put(state.queue_tail, path)
     return state._replace(queue_tail=state.queue_tail + 1)

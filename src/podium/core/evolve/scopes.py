@@ -25,7 +25,7 @@ from podium.core.queries.graph import (
     workflow_of,
 )
 from podium.core.state import Instance, Leaf, Ledger, OpenNeeds, Placement, Scope, State, Visit
-from podium.core.types import MicroUsd, Millis, Path
+from podium.core.types import Address, MicroUsd, Millis
 
 TRAIL_KEPT: Final = 64
 TRAIL_MOST: Final = 1024
@@ -99,7 +99,7 @@ def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) 
     return ledger.new_ledger(path, parent.place.ledger, limits, carried)
 
 
-def _limits_of_finally(state: State, path: Path) -> Limits:
+def _limits_of_finally(state: State, path: Address) -> Limits:
     """Its own time and transitions, and what the run has left of the rest: nothing once a hard limit was hit."""
     books = ledger.chain(state, path)
 
@@ -165,7 +165,7 @@ def _trail(state: State, scope: Scope) -> tuple[int, ...]:
     return scope.recent_children[1 - length :]
 
 
-def _deduplicate(feedback: tuple[Path, ...]) -> tuple[Path, ...]:
+def _deduplicate(feedback: tuple[Address, ...]) -> tuple[Address, ...]:
     return tuple(dict.fromkeys(feedback)) if len(feedback) > 1 else feedback
 
 

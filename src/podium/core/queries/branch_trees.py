@@ -8,9 +8,9 @@ from typing import TypeAlias
 from podium.core.model import ForEach, Members
 from podium.core.queries.graph import BLOCKS, children_of, dependents_of
 from podium.core.state import Instance, Scope, State
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 
-Work: TypeAlias = tuple[Path, Tree]
+Work: TypeAlias = tuple[Address, Tree]
 """A child and its resulting tree."""
 
 

@@ -27,7 +27,7 @@ from podium.core.model import (
 )
 from podium.core.settings import Prompt
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
-from podium.core.types import CONTINUING_OUTCOMES, Path, Tree
+from podium.core.types import CONTINUING_OUTCOMES, Address, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
 BLOCKS: Final = (Block, Call)
@@ -189,7 +189,7 @@ def workflow_of(state: State, place: Placement) -> Workflow:
     return verb.workflow
 
 
-def frame_of_child(parent: Instance, step: Step, path: Path) -> Path:
+def frame_of_child(parent: Instance, step: Step, path: Address) -> Address:
     """The address whose variables a child uses: its own for parallel members and iterations, else its parent's."""
     verb = parent.place.step.verb
     shared = parent.place.path if isinstance(verb, Call) else parent.place.frame
@@ -239,9 +239,9 @@ def failed_gates(state: State, gates: Instance) -> tuple[Instance, ...]:
     )
 
 
-def live_children(state: State, scope: Instance) -> tuple[Path, ...]:
+def live_children(state: State, scope: Instance) -> tuple[Address, ...]:
     """All children that have not ended. O(width), but called only once, when a scope is cancelled."""
-    addresses: list[Path] = []
+    addresses: list[Address] = []
     if scope.side_child is not None:
         addresses.append(scope.side_child)
     if isinstance(scope, Leaf):

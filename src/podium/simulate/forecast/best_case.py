@@ -25,7 +25,7 @@ from podium.core.model import (
     Workflow,
     Write,
 )
-from podium.core.types import Path
+from podium.core.types import Address
 from podium.simulate.forecast.breaker_costs import FAILED
 from podium.simulate.forecast.paths import exits_of
 from podium.simulate.forecast.static_values import (
@@ -43,7 +43,9 @@ def best_case(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: Attem
     return _workflow_minimum(workflow, ROOT, static_values(workflow, inputs), attempt_cost)
 
 
-def _workflow_minimum(workflow: Workflow, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:
+def _workflow_minimum(
+    workflow: Workflow, at: Address, values: StaticValues, attempt_cost: AttemptCost
+) -> int:
     final = (
         0
         if workflow.finally_ is None
@@ -52,7 +54,7 @@ def _workflow_minimum(workflow: Workflow, at: Path, values: StaticValues, attemp
     return _block_minimum(workflow.body, at, values, attempt_cost) + final
 
 
-def _step_minimum(step: Step, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:
+def _step_minimum(step: Step, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
     """The minimum for a step; one that may be skipped and a loop that may have no items cost nothing."""
     if step.when is not None and holds(step.when, values) is not True:
         return 0
@@ -60,7 +62,7 @@ def _step_minimum(step: Step, at: Path, values: StaticValues, attempt_cost: Atte
     return gates_minimum + _verb_minimum(step, at, values, attempt_cost)
 
 
-def _verb_minimum(step: Step, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:
+def _verb_minimum(step: Step, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
     verb = step.verb
     match verb:
         case Block():
@@ -84,7 +86,7 @@ def _verb_minimum(step: Step, at: Path, values: StaticValues, attempt_cost: Atte
             assert_never(verb)
 
 
-def _block_minimum(block: Block, at: Path, values: StaticValues, attempt_cost: AttemptCost) -> int:
+def _block_minimum(block: Block, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
     own = [_step_minimum(step, child(at, step.name), values, attempt_cost) for step in block.steps]
     if block.kind != "seq":
         return sum(own)

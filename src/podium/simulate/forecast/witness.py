@@ -15,7 +15,7 @@ from podium.core.addresses import FINALLY, ROOT, child, iteration
 from podium.core.decide.pass_rules import required_passes
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Step
 from podium.core.queries.graph import WORK
-from podium.core.types import CONTINUING_OUTCOMES, Outcome, Path
+from podium.core.types import CONTINUING_OUTCOMES, Address, Outcome
 from podium.simulate.forecast.cost_tables import NEVER, Table, combine, divide
 from podium.simulate.forecast.worst_case import Node
 from podium.simulate.loop_lists import list_sources
@@ -36,7 +36,7 @@ DEFAULT_STEP: Final = WitnessStep()
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    parts: Mapping[Path, WitnessStep]
+    parts: Mapping[Address, WitnessStep]
     """The instances in the order they are entered."""
     widths: Mapping[str, int]
     """The number of items in a step's answer, by step name."""
@@ -45,7 +45,7 @@ class Witness:
     def widest(self) -> int:
         return max(self.widths.values(), default=1)
 
-    def at(self, path: Path) -> WitnessStep:
+    def at(self, path: Address) -> WitnessStep:
         return self.parts.get(path, DEFAULT_STEP)
 
 
@@ -59,11 +59,11 @@ def witness(root: Node) -> Witness:
 
 class _WitnessBuilder:
     def __init__(self) -> None:
-        self.parts: dict[Path, WitnessStep] = {}
+        self.parts: dict[Address, WitnessStep] = {}
         self.widths: dict[str, int] = {}
-        self._visits: Counter[tuple[Path, int]] = Counter()
+        self._visits: Counter[tuple[Address, int]] = Counter()
 
-    def add(self, node: Node, path: Path, t: int, outcome: Outcome) -> None:
+    def add(self, node: Node, path: Address, t: int, outcome: Outcome) -> None:
         """Adds this instance with its outcome, and everything inside it, with t transitions to spend."""
         verb = node.step.verb
         if isinstance(verb, WORK):
@@ -79,17 +79,17 @@ class _WitnessBuilder:
         if node.closing is not None:
             self.add(node.closing, child(path, FINALLY), len(node.closing.good) - 1, "passed")
 
-    def _note(self, path: Path, part: WitnessStep) -> None:
+    def _note(self, path: Address, part: WitnessStep) -> None:
         if path != ROOT:
             self.parts[path] = part
 
-    def _walk(self, node: Node, path: Path, t: int, *, good: bool) -> None:
+    def _walk(self, node: Node, path: Address, t: int, *, good: bool) -> None:
         assert node.walk is not None
         for move in node.walk.path(t, good=good):
             part = node.parts[move.step]
             self.add(part, self._enter(path, part.step, move.step), move.inside, move.leaves.outcome)
 
-    def _add_repeated(self, node: Node, path: Path, t: int, outcome: Outcome) -> None:
+    def _add_repeated(self, node: Node, path: Address, t: int, outcome: Outcome) -> None:
         """Adds several attempts, all but the last of which fail, or several rounds, all but the last of which pass."""
         body, is_loop = node.parts[0], isinstance(node.step.verb, Repeat)
         before: Outcome = "passed" if is_loop else "failed"
@@ -108,7 +108,7 @@ class _WitnessBuilder:
         # Each attempt has overwritten the entry of this path.
         self._note(path, step)
 
-    def _all(self, node: Node, path: Path, t: int, outcome: Outcome) -> None:
+    def _all(self, node: Node, path: Address, t: int, outcome: Outcome) -> None:
         loop = node.step.verb if isinstance(node.step.verb, ForEach) else None
         for name, _ in () if loop is None else list_sources(loop):
             self.widths[name] = min(len(node.parts), self.widths.get(name, len(node.parts)))
@@ -118,7 +118,7 @@ class _WitnessBuilder:
             part_path = iteration(path, number + 1) if loop else self._enter(path, part.step, number)
             self.add(part, part_path, inside, end)
 
-    def _enter(self, path: Path, step: Step, index: int) -> Path:
+    def _enter(self, path: Address, step: Step, index: int) -> Address:
         self._visits[(path, index)] += 1
         return child(path, step.name, self._visits[(path, index)])
 
@@ -184,7 +184,7 @@ def _joined(words: list[str]) -> list[str]:
     return [" > ".join(words)] if words else []
 
 
-def _step_text(path: Path, part: WitnessStep) -> str:
+def _step_text(path: Address, part: WitnessStep) -> str:
     name = path.partition("~")[0]
     ending = "" if part.outcome == "passed" else f":{part.outcome}"
     notes = ", ".join(_notes(part))

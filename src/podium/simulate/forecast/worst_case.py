@@ -32,7 +32,7 @@ from podium.core.model import (
 )
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.queries.graph import WORK
-from podium.core.types import Path
+from podium.core.types import Address
 from podium.simulate.forecast.cost_tables import (
     NEVER,
     Table,
@@ -54,7 +54,7 @@ from podium.simulate.forecast.static_values import (
     values_in_call,
 )
 
-AttemptCost: TypeAlias = Callable[[Step, Path], int]
+AttemptCost: TypeAlias = Callable[[Step, Address], int]
 """What one attempt of the leaf at this address (without numbers) uses, in the unit in question."""
 
 
@@ -101,9 +101,9 @@ class ForecastScope:
     attempt_cost: AttemptCost
     size: int
     members: int | None
-    at: Path = ROOT
+    at: Address = ROOT
     """The address of the step, without numbers."""
-    fanned: bool = False
+    in_for_each: bool = False
     shielded: bool = False
     """Whether the place is inside `finally`."""
 
@@ -142,7 +142,7 @@ def _gates_node(place: ForecastScope, step: Step) -> Node | None:
     return None if step.gates is None else node(replace(place, at=gates(place.at)), step.gates)
 
 
-def calls(step: Step, _: Path = ROOT) -> int:
+def calls(step: Step, _: Address = ROOT) -> int:
     """The unit of `limits.calls`: one per attempt of an agent."""
     return int(isinstance(step.verb, Agent) and not step.verb.by_hand)
 
@@ -224,7 +224,7 @@ def _for_each(place: ForecastScope, step: Step, verb: ForEach) -> Node:
         raise Unbounded(
             step.name, "the number of items of for_each is not bounded, and limits.members is disabled"
         )
-    body = node(replace(place, fanned=True), verb.body)
+    body = node(replace(place, in_for_each=True), verb.body)
     table = multiply(body.either, width)
     return Node(step, table, table, (body,) * width)
 
@@ -280,7 +280,7 @@ def _add_entries(table: Table, more: Table) -> Table:
 
 def _block(place: ForecastScope, step: Step, block: Block) -> Node:
     parts = tuple(_child(place, step) for step in block.steps)
-    price = 0 if place.fanned else 1
+    price = 0 if place.in_for_each else 1
     if block.kind == "seq":
         ends = tuple((part.good, part.bad) for part in parts)
         has_advisor = place.workflow.advisor is not None

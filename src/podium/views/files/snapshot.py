@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from podium.core.addresses import ROOT
-from podium.core.types import CONTINUING_OUTCOMES, Path
+from podium.core.types import CONTINUING_OUTCOMES, Address
 from podium.views.files.run_json import head_data, run_data
 from podium.views.plain import as_text
 from podium.views.run.view import RunView, StepView, duration_of
@@ -43,7 +43,7 @@ def manifest_text(view: RunView) -> str:
 
 def state_text(view: RunView) -> str:
     """The text of `state.json`, in the schema of S1: R150, R152."""
-    children: dict[Path, list[StepView]] = {}
+    children: dict[Address, list[StepView]] = {}
     for step in view.steps:
         if step.role in ("step", "finally"):
             children.setdefault(step.parent, []).append(step)
@@ -75,13 +75,13 @@ def _current(view: RunView, top: list[StepView]) -> str | None:
     return bad[-1] if bad and _status(view) == "failed" else None
 
 
-def _steps(scope: Path, children: Mapping[Path, list[StepView]], view: RunView) -> dict[str, Any]:
+def _steps(scope: Address, children: Mapping[Address, list[StepView]], view: RunView) -> dict[str, Any]:
     """The steps by name; a later visit replaces an earlier one."""
     rows = children.get(scope, ())
     return {step.step: _step(step, children, view) for step in rows if not is_iteration(step)}
 
 
-def _step(step: StepView, children: Mapping[Path, list[StepView]], view: RunView) -> dict[str, Any]:
+def _step(step: StepView, children: Mapping[Address, list[StepView]], view: RunView) -> dict[str, Any]:
     rounds = [child for child in children.get(step.path, ()) if is_iteration(child)]
     row = _result(step, view)
     if rounds:
@@ -91,7 +91,7 @@ def _step(step: StepView, children: Mapping[Path, list[StepView]], view: RunView
 
 
 def _iteration(
-    loop: StepView, child: StepView, children: Mapping[Path, list[StepView]], view: RunView
+    loop: StepView, child: StepView, children: Mapping[Address, list[StepView]], view: RunView
 ) -> dict[str, Any]:
     number = int(child.path[len(loop.path) + 1 :].partition("]")[0]) - 1
     item = loop.items[number] if number < len(loop.items) else None

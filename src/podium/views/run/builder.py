@@ -9,7 +9,7 @@ from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.events import Event
 from podium.core.queries.graph import ACTIONS
-from podium.core.types import CONTINUING_OUTCOMES, MicroUsd, Millis, Path, Tree
+from podium.core.types import CONTINUING_OUTCOMES, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
 from podium.views.run.freshness import Freshness
 from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
@@ -56,10 +56,10 @@ class RunViewBuilder:
         self._at = Millis(0)
         self._seq = 0
         self._head: Tree | None = None
-        self._steps: dict[Path, StepView] = {}
+        self._steps: dict[Address, StepView] = {}
         self._freshness = Freshness()
-        self._flying: dict[Path, int] = {}
-        self._pending: dict[Path, Pending] = {}
+        self._flying: dict[Address, int] = {}
+        self._pending: dict[Address, Pending] = {}
         self._agents: dict[tuple[str, str], AgentView] = {}
         self._total = StepView(ROOT, ROOT, "step", 1, Millis(0))
 
@@ -74,7 +74,7 @@ class RunViewBuilder:
     def run(self) -> str:
         return "" if self._started is None else self._started.run.id
 
-    def step(self, path: Path) -> StepView | None:
+    def step(self, path: Address) -> StepView | None:
         return self._steps.get(path)
 
     def view(self) -> RunView:
@@ -202,12 +202,12 @@ class RunViewBuilder:
         self._pending[pending.path] = pending
         self._change(pending.path, status=status)
 
-    def _change(self, path: Path, **changes: Any) -> None:
+    def _change(self, path: Address, **changes: Any) -> None:
         step = self._steps.get(path)
         if step is not None:
             self._steps[path] = step._replace(**changes)
 
-    def _charge(self, path: Path, usd: MicroUsd, tokens: int, calls: int, unknown: int) -> None:
+    def _charge(self, path: Address, usd: MicroUsd, tokens: int, calls: int, unknown: int) -> None:
         """Add a cost to the step and all enclosing ones, like `steps.x.usd`."""
         if not (usd or tokens or calls or unknown):
             return

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, assert_never, get_args
 
 from podium.core import events
 from podium.core.events import Event
-from podium.core.types import MicroUsd, Path
+from podium.core.types import Address, MicroUsd
 
 By: TypeAlias = Literal["agent", "model", "role", "step", "workflow", "run", "day"]
 WAYS: Final[tuple[By, ...]] = get_args(By)
@@ -92,7 +92,7 @@ def _rank(row: CostRow) -> tuple[int, int, str]:
 
 
 def _rows_of_run(run: str, workflow: str, log: Iterable[Event], by: By) -> Iterable[tuple[str, CostRow]]:
-    calls_in_flight: dict[Path, int] = {}
+    calls_in_flight: dict[Address, int] = {}
     for event in log:
         match event:
             case events.AttemptStarted():
@@ -137,7 +137,7 @@ def _name(
             assert_never(by)
 
 
-def _step(path: Path) -> str:
+def _step(path: Address) -> str:
     """The step's name without its visits, attempts and iterations."""
     parts = (part.partition("~")[0].partition("[")[0].partition("#")[0] for part in path.split("/"))
     return "/".join(part for part in parts if part)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from podium.core.model import Agent
 from podium.core.payloads import Verdict
 from podium.core.state import Leaf, State
-from podium.core.types import Path
+from podium.core.types import Address
 from podium.views.run.view import StepView
 
 Trend: TypeAlias = Literal["", "improving", "plateau", "diverging"]
@@ -22,7 +22,7 @@ _NUMBERS: Final = re.compile(r"[~#]\d+")
 class JudgedStep(NamedTuple):
     """One reviewer's verdict and the reviewer's address."""
 
-    path: Path
+    path: Address
     verdict: Verdict
 
 
@@ -34,16 +34,16 @@ class Finding(NamedTuple):
     issue: str
     status: str
     """The latest status: open, fixed or disputed."""
-    first: Path
+    first: Address
     """The address of the review in whose round it first appeared."""
-    last: Path
+    last: Address
 
 
 class ReviewHistory(NamedTuple):
     """All rounds of one review."""
 
     review: str
-    rounds: tuple[Path, ...]
+    rounds: tuple[Address, ...]
     scores: tuple[float | None, ...]
     """The mean score of each round."""
     open: tuple[int, ...]
@@ -71,14 +71,14 @@ def _is_judge(leaf: Leaf) -> bool:
 
 def reviews_of(judged: Iterable[JudgedStep]) -> tuple[ReviewHistory, ...]:
     """Each review with its findings, in the order of their first verdicts."""
-    rounds: dict[str, dict[Path, list[JudgedStep]]] = {}
+    rounds: dict[str, dict[Address, list[JudgedStep]]] = {}
     for verdict in judged:
-        path = Path(verdict.path.rpartition("/")[0])
+        path = Address(verdict.path.rpartition("/")[0])
         rounds.setdefault(_NUMBERS.sub("", path), {}).setdefault(path, []).append(verdict)
     return tuple(_review_history(name, by_path) for name, by_path in rounds.items())
 
 
-def _review_history(name: str, rounds: Mapping[Path, Sequence[JudgedStep]]) -> ReviewHistory:
+def _review_history(name: str, rounds: Mapping[Address, Sequence[JudgedStep]]) -> ReviewHistory:
     findings: dict[tuple[str, str], Finding] = {}
     still_open, scores = [], []
     for path, panel in rounds.items():
@@ -95,7 +95,7 @@ def _review_history(name: str, rounds: Mapping[Path, Sequence[JudgedStep]]) -> R
     )
 
 
-def _finding(entry: Mapping[str, Any], by: str, path: Path, before: Finding | None) -> Finding:
+def _finding(entry: Mapping[str, Any], by: str, path: Address, before: Finding | None) -> Finding:
     return Finding(
         id=str(entry.get("id", "")),
         by=by,

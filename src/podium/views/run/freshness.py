@@ -7,7 +7,7 @@ from typing import TypeAlias, assert_never
 
 from podium.core import events
 from podium.core.events import Event
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 from podium.views.run.view import StepView
 
 _Ignored: TypeAlias = (
@@ -44,12 +44,12 @@ class Freshness:
     """Feed it events in order; `marked` then marks the steps that have become stale."""
 
     def __init__(self) -> None:
-        self._newest: dict[Path, dict[int, Path]] = {}
-        self._outdated: set[Path] = set()
+        self._newest: dict[Address, dict[int, Address]] = {}
+        self._outdated: set[Address] = set()
         """Steps that a jump back made stale."""
-        self._judged: set[Path] = set()
-        self._joining: dict[Path, tuple[tuple[Path, Tree], ...]] = {}
-        self._merged: set[Path] = set()
+        self._judged: set[Address] = set()
+        self._joining: dict[Address, tuple[tuple[Address, Tree], ...]] = {}
+        self._merged: set[Address] = set()
         """Members whose work reached the head only as part of a merged tree."""
 
     def take(self, event: Event) -> None:

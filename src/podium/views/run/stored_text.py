@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from podium.core.types import Millis, Path
+from podium.core.types import Address, Millis
 from podium.views.format import iso, iso_or_none
 from podium.views.run.view import LimitView, Pending, RunView, StepView
 
@@ -70,7 +70,7 @@ def _by_hand(view: RunView, stored: Mapping[Any, Mapping[str, Any]]) -> Iterator
         row = hands.get(step.path)
         if row is not None and step.status == "running":
             yield Pending(
-                Path(step.path), "by_hand", _since(row), question=_text(row, "question"), base=step.base
+                Address(step.path), "by_hand", _since(row), question=_text(row, "question"), base=step.base
             )
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias, assert_never
 
 from podium.core import events
 from podium.core.events import Event
-from podium.core.types import MicroUsd, Millis, Outcome, Path, RunStatus
+from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus
 
 _Ignored: TypeAlias = (
     events.RunStarted
@@ -44,7 +44,7 @@ _Ignored: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class TracedStep:
-    path: Path
+    path: Address
     role: str
     visit: int
     outcome: Outcome
@@ -75,9 +75,9 @@ class Trace:
 
 
 def trace(log: Iterable[Event]) -> Trace:
-    entered: dict[Path, events.StepEntered] = {}
-    attempts: dict[Path, int] = {}
-    costs: dict[Path, int] = {}
+    entered: dict[Address, events.StepEntered] = {}
+    attempts: dict[Address, int] = {}
+    costs: dict[Address, int] = {}
     steps: list[TracedStep] = []
     usd = tokens = calls = unknown = 0
     first = last = None

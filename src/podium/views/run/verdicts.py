@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, assert_never
 from podium.core import events
 from podium.core.codec import encode
 from podium.core.events import Event
-from podium.core.types import Path, Tree
+from podium.core.types import Address, Tree
 from podium.views.format import iso
 
 _Ignored: TypeAlias = (
@@ -52,9 +52,9 @@ class _VerdictReader:
     """Tracks which tree each open gate, review or question is about."""
 
     def __init__(self) -> None:
-        self._trees: dict[Path, Tree | None] = {}
-        self._stages: set[Path] = set()
-        self._gates: set[Path] = set()
+        self._trees: dict[Address, Tree | None] = {}
+        self._stages: set[Address] = set()
+        self._gates: set[Address] = set()
 
     def rows(self, seq: int, event: Event) -> Iterator[dict[str, Any]]:
         match event:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from podium.core.addresses import without_visit
 from podium.core.events import Role
 from podium.core.payloads import Verdict
-from podium.core.types import MicroUsd, Millis, Outcome, Path, RunStatus, Tree
+from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus, Tree
 from podium.errors import ConfigurationError
 
 StepStatus: TypeAlias = Literal["queued", "running", "checking", "retrying", "waiting", "ended"]
@@ -27,8 +27,8 @@ NOTHING: Final[Mapping[str, Any]] = {}
 class StepView(NamedTuple):
     """One visit of a step. The costs of a scope include those of its children."""
 
-    path: Path
-    parent: Path
+    path: Address
+    parent: Address
     role: Role
     visit: int
     entered: Millis
@@ -95,7 +95,7 @@ class StepView(NamedTuple):
 class Pending(NamedTuple):
     """One thing that a run waits for."""
 
-    path: Path
+    path: Address
     kind: str
     """approval, question, exhausted, advice, consent, price, by_hand, quota, retry, or the kind of a `wait`."""
     since: Millis

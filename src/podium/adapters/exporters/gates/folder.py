@@ -12,8 +12,7 @@ from podium.adapters.exporters.gates.labels import GateLabels, file_name, gate_o
 from podium.adapters.exporters.gates.layout import ACTIONS, FOLDER, OWN_FILES, SIGNALS, actions_for, files_of
 from podium.core.events import Event
 from podium.core.messages import Approve
-from podium.core.types import Millis
-from podium.core.types import Path as Address
+from podium.core.types import Address, Millis
 from podium.files import atomic
 from podium.redaction.mask import Mask
 from podium.views.plain import encode_utf8
