@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import anyio
 
 from bench.engine import RUN, Cost, bare, chain_of, commit, us
-from podium.adapters.sandboxes.none import NoSandbox
+from podium.adapters.sandboxes.select import select_sandboxes
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.attempt.host import Host
 from podium.core.hash_chain import FIRST_HASH
@@ -118,7 +118,7 @@ def _steps() -> list[float]:
             work_dir=folder / "work",
             repository=None,
             agents={},
-            sandbox=NoSandbox(),
+            sandboxes=select_sandboxes("none", uses_models=False),
             marker="podium-bench",
             mask=Mask(),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from podium.app.workflow_tests.stage import TestProject
     from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
-    from podium.core.model import Step, Workflow
+    from podium.core.model import Workflow
     from podium.credentials import Logins
     from podium.ports.agent import Agent, Agents
     from podium.ports.agent_type import AgentType
     from podium.ports.exporter import RunExporter
-    from podium.ports.sandbox import Sandbox
     from podium.ports.store import Store
     from podium.redaction.mask import Mask
     from podium.tasks.run_context import AgentUse, RunContext
@@ -105,17 +104,17 @@ def make_host(
     from podium.app.run.preflight import uses_model_agents
     from podium.tasks.run_context import RunContext
 
-    is_played = stand_in is not None or replay is not None
+    agents_simulated = stand_in is not None or replay is not None
     context = RunContext(
         id=run,
         works_in_project=workflow.config.works_in_project,
         secrets=workflow.config.secrets,
         agents=agent_uses(workflow),
-        uses_models=uses_model_agents(workflow, {} if is_played else InstalledAgents()),
+        uses_models=uses_model_agents(workflow, {} if agents_simulated else InstalledAgents()),
         sandbox=sandbox,
         record=record,
         replay=replay,
-        is_played=is_played,
+        agents_simulated=agents_simulated,
     )
     return host_for_run(context, project, stand_in=stand_in, env=env)
 
@@ -129,6 +128,7 @@ def host_for_run(
 ) -> Host:
     """The host that carries out the tasks of a run on this machine."""
     from podium.adapters.prices import public_price
+    from podium.adapters.sandboxes.select import select_sandboxes
     from podium.attempt.host import Host
     from podium.credentials import read_keys, tokens_of
     from podium.git.repository import find
@@ -158,15 +158,12 @@ def host_for_run(
         work_dir=paths.work_dir(context.id),
         repository=find(project, paths.trees, marker),
         agents=agents,
-        sandbox=choose_sandbox(None if context.sandbox == "container" else context.sandbox),
+        sandboxes=select_sandboxes(context.sandbox, uses_models=context.uses_models),
         marker=marker,
         mask=mask,
         keep_login=keep_login,
         secrets=secrets,
         price_of=public_price,
-        choose=sandbox_chooser(context),
-        sandbox_unavailable=bubblewrap_problem(),
-        container_unavailable=container_problem(),
         host_env=dict(env),
     )
 
@@ -174,7 +171,7 @@ def host_for_run(
 def make_preview_host(project: Path) -> Host:
     """A host for previews: it creates nothing, reads no secret, and uses the files in the folder."""
     from podium.adapters.agents.registry import InstalledAgents
-    from podium.adapters.sandboxes.none import NoSandbox
+    from podium.adapters.sandboxes.select import select_sandboxes
     from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
     from podium.redaction.mask import Mask
@@ -187,7 +184,7 @@ def make_preview_host(project: Path) -> Host:
         work_dir=cache_dir() / "work",
         repository=None,
         agents=InstalledAgents(),
-        sandbox=NoSandbox(),
+        sandboxes=select_sandboxes("none", uses_models=False),
         marker="podium-looking",
         mask=Mask(),
         host_env=dict(os.environ),
@@ -254,70 +251,3 @@ async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping
     module, _, name = next(path for path in paths if path).partition(":")
     report: dict[str, Any] = await getattr(import_module(module), name)(configured, env)
     return report
-
-
-def choose_sandbox(level: str | None, image: str = "") -> Sandbox:
-    """The sandbox of a level; without one, the strongest available. Raises ConfigurationError if the level is not."""
-    from podium.adapters.sandboxes import bubblewrap_probe
-    from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-    from podium.adapters.sandboxes.limits import LimitsSandbox
-    from podium.adapters.sandboxes.none import NoSandbox
-
-    match level:
-        case "none":
-            return NoSandbox()
-        case "limits":
-            return LimitsSandbox()
-        case None | "auto":
-            return BubblewrapSandbox() if bubblewrap_probe.probe() is None else LimitsSandbox()
-        case "bubblewrap":
-            problem = bubblewrap_probe.probe()
-            if problem is not None:
-                raise ConfigurationError(f"sandbox bubblewrap: {problem.reason}", hint=problem.fix)
-            return BubblewrapSandbox()
-        case "container":
-            from podium.adapters.sandboxes.container import ContainerSandbox, find_engine
-
-            return ContainerSandbox(find_engine(image), image)
-        case _:
-            raise ConfigurationError(
-                f'there is no sandbox "{level}"', hint="available: auto, none, limits, bubblewrap, container"
-            )
-
-
-def bubblewrap_problem() -> str:
-    """Why bubblewrap does not work on this machine, and what would help; empty if it works."""
-    from podium.adapters.sandboxes import bubblewrap_probe
-
-    problem = bubblewrap_probe.probe()
-    return "" if problem is None else f"{problem.reason}; {problem.fix}"
-
-
-def container_problem() -> str:
-    """Why no container can run on this machine; empty if one may, which depends on the image."""
-    from podium.adapters.sandboxes.container import missing_engine
-
-    return missing_engine()
-
-
-def sandbox_chooser(context: RunContext) -> Callable[[Step, bool], Sandbox]:
-    """Chooses the sandbox of a step: as typed for the run, else as set for the step, else the strongest available."""
-    from podium.adapters.sandboxes.limits import LimitsSandbox
-
-    typed = context.sandbox
-
-    def choose(step: Step, inplace: bool) -> Sandbox:
-        configured = step.settings.sandbox
-        level = typed if typed not in (None, "auto") else configured.level
-        sandbox = choose_sandbox(level, str(configured.image or ""))
-        if not inplace or sandbox.owner is None:
-            return sandbox
-        # As root, sandboxed processes run as the user nobody, and the project cannot be handed over to that user.
-        if context.uses_models or level == sandbox.level:
-            raise ConfigurationError(
-                f'step "{step.name}" works in the project itself, which cannot be sandboxed as root',
-                hint="run Podium as the user that owns the project, or give the step its own workspace",
-            )
-        return LimitsSandbox()
-
-    return choose

@@ -19,7 +19,7 @@ from podium.core.events import AttemptEnded, AttemptStarted, Event, JoinEnded, S
 from podium.core.evolve.evolve import initial
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Message, Refusal, Start
-from podium.core.model import Agent, Workflow
+from podium.core.model import Agent, Step, Workflow
 from podium.core.payloads import RunFacts
 from podium.core.queries.graph import workflow_of
 from podium.core.queries.names import InstanceNames
@@ -158,6 +158,18 @@ class Bench:
         return attempt_ended(self.host, started, "ok", result=result, tree=taken.tree, change=taken.change)
 
 
+@dataclass(frozen=True)
+class OneSandbox:
+    """The same sandbox for all steps."""
+
+    default: Sandbox
+    bubblewrap_problem: str = ""
+    container_problem: str = ""
+
+    def for_step(self, step: Step, *, in_project: bool) -> Sandbox:
+        return self.default
+
+
 def bench(
     project: Project | Path,
     folder: Path,
@@ -187,7 +199,7 @@ def bench(
         work_dir=folder / "work",
         repository=repository,
         agents={},
-        sandbox=sandbox or LimitsSandbox(),
+        sandboxes=OneSandbox(sandbox or LimitsSandbox()),
         marker="podium-test-attempt",
         mask=more.pop("mask", Mask()),
         host_env=more.pop("host_env", {"PATH": "/usr/local/bin:/usr/bin:/bin"}),

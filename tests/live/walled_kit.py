@@ -26,7 +26,7 @@ from podium.ports.agent import Agents, Progress
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelServer
 from tests.attempt.agent_attempts import Asked, Clock
-from tests.attempt.runs import Played, bench
+from tests.attempt.runs import OneSandbox, Played, bench
 from tests.git.kit import Project
 from tests.relays import Trust
 
@@ -101,7 +101,10 @@ def play(
         mask=Mask({"KEY": KEY, **(secrets or {})}),
         host_env={"PATH": path, **dict.fromkeys(KEYS, KEY)},
     ).given(
-        agents=agents, sandbox=sandbox or BubblewrapSandbox(), marker=f"podium-walled-{os.getpid()}", **more
+        agents=agents,
+        sandboxes=OneSandbox(sandbox or BubblewrapSandbox()),
+        marker=f"podium-walled-{os.getpid()}",
+        **more,
     )
     live = Once(made.workflow, made.host, made.root, clock=clock, seen=seen)
     return Walled(live, live.play())

@@ -10,11 +10,11 @@ import anyio
 import pytest
 
 from podium.adapters.sandboxes.container import ContainerSandbox, find_engine
+from podium.adapters.sandboxes.select import sandbox_of_level
 from podium.attempt.workspace.ownership import give_ownership
 from podium.errors import ConfigurationError
 from podium.ports.sandbox import Sandbox, SandboxPolicy
 from podium.testing.sandbox_contract import SandboxContract
-from podium.wiring import choose_sandbox
 from tests.security.containers import IMAGE, made_image, python_mounts
 
 pytestmark = pytest.mark.security
@@ -85,7 +85,7 @@ class TestContainerSandbox(SandboxContract):
 
 def test_a_container_without_an_image_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="needs an image"):
-        choose_sandbox("container")
+        sandbox_of_level("container")
 
 
 def test_an_image_that_is_not_there_is_refused_with_the_words_of_the_engine() -> None:
@@ -93,4 +93,4 @@ def test_an_image_that_is_not_there_is_refused_with_the_words_of_the_engine() ->
         pytest.skip(made_image())
 
     with pytest.raises(ConfigurationError, match="no-such-image"):
-        choose_sandbox("container", "localhost/no-such-image:1")
+        sandbox_of_level("container", "localhost/no-such-image:1")

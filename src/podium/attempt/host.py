@@ -15,7 +15,7 @@ from podium.files.project_paths import ProjectPaths
 from podium.git.repository import Repository
 from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
 from podium.ports.clock import Clock, wall_clock
-from podium.ports.sandbox import Sandbox
+from podium.ports.sandbox import Sandbox, Sandboxes
 from podium.redaction.mask import Mask
 from podium.tasks.run_context import RunContext
 
@@ -49,7 +49,7 @@ class Host:
     repository: Repository | None
     """None outside of git: then steps work in the project itself, one at a time."""
     agents: Agents
-    sandbox: Sandbox
+    sandboxes: Sandboxes
     marker: str
     """Set in the environment of every process of this run, so that a sweep finds them."""
     mask: Mask
@@ -57,12 +57,6 @@ class Host:
     """The values of the declared secrets; a process gets those that its step names."""
     host_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The environment of the user, from which `env: [NAME]` takes."""
-    sandbox_unavailable: str = ""
-    """Why bubblewrap does not work on this machine, and what would help; empty if it works."""
-    container_unavailable: str = ""
-    """Why no container can run on this machine; empty if one may."""
-    choose: Callable[[Step, bool], Sandbox] | None = None
-    """Selects the sandbox of a step; the flag says whether it works in the project itself. None: always `sandbox`."""
     keep_login: Callable[[str, bytes], None] = not_kept
     """Stores a login that an agent of this type may have renewed."""
     now: Clock = wall_clock
@@ -70,9 +64,9 @@ class Host:
     price_of: PriceOf = no_price
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
-    pool: CheckoutPool = field(default_factory=CheckoutPool)
+    checkouts: CheckoutPool = field(default_factory=CheckoutPool)
     """Checkouts that this process made for the run and can reuse."""
-    homes: PrivateDirPool = field(default_factory=PrivateDirPool)
+    private_dirs: PrivateDirPool = field(default_factory=PrivateDirPool)
     run_dir: Path = field(init=False)
     """The records of this run."""
 
@@ -97,8 +91,7 @@ class Host:
         return None if self.context.record is None else self.project / self.context.record
 
     def sandbox_of(self, step: Step) -> Sandbox:
-        """The sandbox of a step: that of the run, unless the step or its file selects another."""
-        return self.sandbox if self.choose is None else self.choose(step, self.is_inplace(step))
+        return self.sandboxes.for_step(step, in_project=self.is_inplace(step))
 
     def is_inplace(self, step: Step) -> bool:
         """Whether a step works in the project itself."""

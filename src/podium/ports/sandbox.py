@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     # Commands that only read the log do not need to import these.
+    from podium.core.model import Step
     from podium.process.launch import Finished, Launch
     from podium.process.output import OnOutput
 
@@ -104,3 +105,21 @@ class Sandbox(Protocol):
     async def run(
         self, launch: Launch, policy: SandboxPolicy, *, on_output: OnOutput | None = None
     ) -> Finished: ...
+
+
+class Sandboxes(Protocol):
+    """The sandboxes of one run on this machine."""
+
+    @property
+    def default(self) -> Sandbox: ...
+
+    @property
+    def bubblewrap_problem(self) -> str:
+        """Why bubblewrap does not work on this machine, and what would help; empty if it works."""
+
+    @property
+    def container_problem(self) -> str:
+        """Why no container can run on this machine; empty if one may."""
+
+    def for_step(self, step: Step, *, in_project: bool) -> Sandbox:
+        """The sandbox of a step; `in_project` says that it works in the project itself."""

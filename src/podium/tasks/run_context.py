@@ -36,7 +36,7 @@ class RunContext:
     """A folder of the project for recordings of what passes between the run and its agents."""
     replay: str | None = None
     """A folder of the project with recordings that answer for all agents."""
-    is_played: bool = False
+    agents_simulated: bool = False
     """Scripts or recordings answer for all agents."""
     is_rehearsal: bool = False
     """Nothing may be done: only what an earlier run has answered counts."""
@@ -44,4 +44,4 @@ class RunContext:
     @property
     def accepts_weak_sandbox(self) -> bool:
         """The user typed a weaker sandbox than some agents need, or no agent works for real."""
-        return self.sandbox in ("none", "limits") or self.is_played
+        return self.sandbox in ("none", "limits") or self.agents_simulated

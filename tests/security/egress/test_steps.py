@@ -18,7 +18,7 @@ from podium.process.launch import Finished
 from podium.redaction.mask import Mask
 from podium.testing.models.server import ModelServer
 from tests.attempt.agent_attempts import Asked, Clock
-from tests.attempt.runs import Played, bench
+from tests.attempt.runs import OneSandbox, Played, bench
 from tests.git.kit import new_project
 from tests.installed import agent
 
@@ -60,7 +60,7 @@ def play(folder: Path, flow: str, port: int = 1, **more: Any) -> tuple[Asked, Pl
     project = new_project(folder / "project", {"ask.py": ASK})
     clock = Clock()
     made = bench(project, folder, flow, now=clock, mask=Mask({"TOKEN": "s3cret-of-the-house"}))
-    made = made.given(sandbox=BubblewrapSandbox(leads_to(port)), **more)
+    made = made.given(sandboxes=OneSandbox(BubblewrapSandbox(leads_to(port))), **more)
     asked = Asked(made.workflow, made.host, made.root, clock=clock)
     return asked, asked.play()
 

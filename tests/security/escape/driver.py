@@ -21,10 +21,10 @@ from typing import Any
 
 import anyio
 
+from podium.adapters.sandboxes.select import sandbox_of_level
 from podium.attempt.workspace.ownership import give_ownership
 from podium.ports.sandbox import Mount, Sandbox, SandboxPolicy
 from podium.process.launch import Launch
-from podium.wiring import choose_sandbox
 from tests.security.containers import python_mounts
 from tests.security.escape.probes import PROBES
 
@@ -133,7 +133,7 @@ def main() -> None:
         base = Path(name)
         asked["told"] = plant(base, held)
         found = {
-            "within": within(choose_sandbox(*sys.argv[1:]), asked, base),
+            "within": within(sandbox_of_level(*sys.argv[1:]), asked, base),
             "outside": outside(asked, base),
         }
     found["uid"] = os.getuid()  # type: ignore[assignment]  # told with the rest

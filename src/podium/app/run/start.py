@@ -136,7 +136,7 @@ def start_run(
         typical_use=usual_of(workflow, read_history(project.runtime, workflow.name)),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # Simulated agents cost nothing now, whatever they cost when they were recorded.
-        accepts=("*",) if host.context.is_played else request.accepts,
+        accepts=("*",) if host.context.agents_simulated else request.accepts,
     )
     start = start_message(prepared, facts, request.inputs, tree, no_human=request.no_human)
     create(project, prepared, definition, source, start)
@@ -171,9 +171,12 @@ def check_preflight(prepared: PreparedRun, source: RunSource) -> None:
     """Raises ConfigurationError for what cannot be done on this machine."""
     workflow, host = prepared.workflow, prepared.host
     # Simulated agents need no sandbox.
-    typed = "limits" if host.context.is_played else source.sandbox
+    typed = "limits" if host.context.agents_simulated else source.sandbox
     unable = unsupported(
-        workflow, HostCapabilities(host.agents, typed, host.sandbox_unavailable, host.container_unavailable)
+        workflow,
+        HostCapabilities(
+            host.agents, typed, host.sandboxes.bubblewrap_problem, host.sandboxes.container_problem
+        ),
     )
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
@@ -183,14 +186,14 @@ def check_preflight(prepared: PreparedRun, source: RunSource) -> None:
         )
     if (
         workflow.unknown_cost == "refuse"
-        and not host.context.is_played
+        and not host.context.agents_simulated
         and (names := agents_without_price(workflow, agent_types()))
     ):
         raise ConfigurationError(
             f'{source.file} uses "{names[0]}", whose price is unknown, and limits.unknown_cost is refuse',
             hint=f"write agents.{names[0]}.price, or unknown_cost: ask",
         )
-    unable = () if host.context.is_played else agents_not_ready(workflow, host.agents, host.host_env)
+    unable = () if host.context.agents_simulated else agents_not_ready(workflow, host.agents, host.host_env)
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(f"{source.file}: these agents are not ready:\n{lines}")

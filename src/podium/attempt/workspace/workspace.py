@@ -104,7 +104,7 @@ async def open_workspace(
     """A workspace at the tree the attempt starts from, or at another one; removed afterwards, also on cancellation."""
     sandbox = host.sandbox_of(step)
     is_mounted = sandbox.level in MOUNTS_IN_PLACE
-    private = host.homes.take(host.work_dir, again=not is_mounted, owner=sandbox.owner)
+    private = host.private_dirs.take(host.work_dir, again=not is_mounted, owner=sandbox.owner)
     inside = host.project if is_mounted else None
     bare = Workspace(host.project, private.home, private.tmp, None, "project", inside=inside)
     try:
@@ -116,12 +116,12 @@ async def open_workspace(
             made = await _cloned(host, host.repository, started, bare, tree, private.folder / "tree")
         else:
             start = tree or started.start or await _tree_at_start(host, host.repository, started)
-            folder, snapshot = await host.pool.take(host.repository, host.work_dir, start)
+            folder, snapshot = await host.checkouts.take(host.repository, host.work_dir, start)
             made = replace(bare, folder=folder, snapshot=snapshot, kind="checkout")
         async with _set_up(host, step, made, names) as ready:
             yield ready
     finally:
-        await host.homes.give_back(private, again=not is_mounted and kind == "checkout")
+        await host.private_dirs.give_back(private, again=not is_mounted and kind == "checkout")
 
 
 @asynccontextmanager
@@ -150,7 +150,7 @@ async def _set_up(host: Host, step: Step, made: Workspace, names: Names | None) 
     finally:
         if made.kind == "checkout" and base is not None:
             with anyio.CancelScope(shield=True):
-                await host.pool.give_back(made.folder, base)
+                await host.checkouts.give_back(made.folder, base)
 
 
 async def capture_change(
@@ -166,8 +166,8 @@ async def capture_change(
 
 async def clear(host: Host) -> None:
     """Deletes the work folder of this run. None of its processes may be running."""
-    host.homes.forget()
-    await host.pool.clear()
+    host.private_dirs.forget()
+    await host.checkouts.clear()
     await to_thread.run_sync(discard_workspace, host.work_dir)
 
 

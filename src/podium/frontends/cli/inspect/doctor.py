@@ -52,9 +52,10 @@ def command(
     """
     import anyio
 
+    from podium.adapters.sandboxes.select import bubblewrap_problem, sandbox_of_level
     from podium.app import doctor
     from podium.app.author.load import open_workflow
-    from podium.wiring import agent_uses, agents_for, bubblewrap_problem, choose_sandbox, open_project
+    from podium.wiring import agent_uses, agents_for, open_project
 
     env = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
@@ -64,7 +65,7 @@ def command(
         agents, _ = agents_for(agent_uses(workflow), env)
         for fault in agents.look_up_all():
             complain(fault)
-        machine = anyio.run(doctor.machine, choose_sandbox(sandbox), env)
+        machine = anyio.run(doctor.machine, sandbox_of_level(sandbox), env)
         listings = [
             listing
             for listing in anyio.run(doctor.agents_of, workflow, agents, env)

@@ -39,9 +39,9 @@ def command(ask: bool, folder: Path | None) -> int:
     request = RunRequest(definition=project.load(place / WORKFLOW), inputs={"tests": tests})
     started = project.commands.start(request)
     _talk(f"A project with a failing test: {place}")
-    _talk(f"Its gate is a real {runner}; the sandbox in force is {started.host.sandbox.level!r}.")
-    if started.host.sandbox_unavailable:
-        _talk(f"A stronger sandbox would need bubblewrap: {started.host.sandbox_unavailable}.")
+    _talk(f"Its gate is a real {runner}; the sandbox in force is {started.host.sandboxes.default.level!r}.")
+    if started.host.sandboxes.bubblewrap_problem:
+        _talk(f"A stronger sandbox would need bubblewrap: {started.host.sandboxes.bubblewrap_problem}.")
     _talk("The team is scripted. Its first attempt forgets something, and the gate notices.\n")
     asks = ask and is_terminal()
     with Foreground(project, started.run) as display:
