@@ -18,7 +18,7 @@ LEGEND = """\
 - **continuity**: how it [goes on in a conversation](../how-to/go-on-in-a-conversation.md). `session`: by its program's
   own. `retold`: earlier turns are sent again. `ignored`: its answers are known beforehand. A `command` needs `resume`.
 - **price**: without `price` of yours. `reported`: it tells its cost. `priced`: by a public table. `free`: nothing.
-- **needs**: the weakest walls that it may run in.
+- **needs**: the weakest sandbox that it may run in.
 - **tested**: the version of its program that `make live` runs."""
 
 
