@@ -209,7 +209,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     write(tmp_path, first)
     again = propose(tmp_path, {})
 
-    assert first.kept == (Path("workflows/change.yaml"),)
+    assert first.existing == (Path("workflows/change.yaml"),)
     assert (tmp_path / "workflows/change.yaml").read_text("utf-8") == "mine"
     assert (tmp_path / ".gitignore").read_text("utf-8").splitlines()[0] == "x"
     assert again.files == {}

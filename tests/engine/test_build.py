@@ -153,7 +153,7 @@ def test_a_late_phase_that_fails_leaves_the_branch_alone_and_is_done_again_by_it
     assert "service.txt" in git(project.root, "ls-tree", "--name-only", _end(state, BACKEND).tree or "")
 
     project.write("cast.yaml", PLAN + BUILT)
-    second, after = went_on(project, preview_rerun(project.facade, first, again="feature/frontend"))
+    second, after = went_on(project, preview_rerun(project.facade, first, step="feature/frontend"))
 
     assert made(project, second)[0] == FORM
     assert not [path for path in made(project, second) if path.startswith(BACKEND) or path == "plan"]

@@ -108,13 +108,13 @@ def test_limits_of_a_called_workflow_and_of_a_step_go_on_where_they_were(
     )
     first, _ = project.run(project.flow(steps, head=TEAM, cast="- {match: {step: b}, cost_usd: 0.6}\n"))
 
-    again, state = went_on(project, preview_rerun(project.facade, first, again="a"))
+    again, state = went_on(project, preview_rerun(project.facade, first, step="a"))
     assert (made(project, again), outcome(state, "a")) == ([], "failed")
     assert state.ledgers[Address("a")].spent.calls == 1
-    other, state = went_on(project, preview_rerun(project.facade, first, again="b"))
+    other, state = went_on(project, preview_rerun(project.facade, first, step="b"))
     assert (made(project, other), outcome(state, "sub/b")) == ([], "failed")
-    fork, _ = went_on(project, preview_rerun(project.facade, first, again="c", onwards=True))
-    third, state = went_on(project, preview_rerun(project.facade, fork, again="b"))
+    fork, _ = went_on(project, preview_rerun(project.facade, first, step="c", downstream=True))
+    third, state = went_on(project, preview_rerun(project.facade, fork, step="b"))
     assert (made(project, third), outcome(state, "sub/b")) == ([], "failed")
     assert state.started is not None and state.started.run.carried_time > 0
 
@@ -128,8 +128,8 @@ def test_a_step_that_is_done_again_takes_along_only_what_depends_on_it(project: 
     )
     first, _ = project.run(project.flow(steps))
 
-    second, state = went_on(project, preview_rerun(project.facade, first, again="b"))
-    third, _ = went_on(project, preview_rerun(project.facade, first, again="b", onwards=True))
+    second, state = went_on(project, preview_rerun(project.facade, first, step="b"))
+    third, _ = went_on(project, preview_rerun(project.facade, first, step="b", downstream=True))
 
     assert made(project, second) == ["b", "c"]
     assert output(state, "c") == output(state, "b")
@@ -142,7 +142,7 @@ def test_a_fork_shares_the_past_and_leaves_the_first_run_as_it_is(project: Proje
     first, _ = project.run(project.flow(steps, head=head))
     before = project.events(first)
 
-    prospect = preview_rerun(project.facade, first, again="b", onwards=True, inputs={"word": "blue"})
+    prospect = preview_rerun(project.facade, first, step="b", downstream=True, inputs={"word": "blue"})
     second, state = went_on(project, prospect)
 
     assert made(project, second) == ["b"]
@@ -304,7 +304,7 @@ def test_an_answer_that_is_gone_is_paid_for_or_not_given(project: Project) -> No
     limited = TEAM + "limits: {calls: 2}\n"
     steps = "  a: {agent: w, prompt: A., touches: []}\n  b: {agent: w, prompt: B., touches: []}\n"
     first, _ = project.run(project.flow(steps, head=limited))
-    prospect = preview_rerun(project.facade, first, again="b")
+    prospect = preview_rerun(project.facade, first, step="b")
     prepared = prospect.prepared
     assert prepared.past is not None
     forgetful = replace(prospect, prepared=replace(prepared, past=replace(prepared.past, attempts={})))
@@ -322,15 +322,15 @@ def test_what_was_taken_over_is_told_with_what_it_really_cost(project: Project) 
     steps = "  a: {agent: w, prompt: A., touches: []}\n  b: {run: [echo, one]}\n  c: {run: [echo, two]}\n"
     cast = "- {match: {step: a}, cost_usd: 0.5, usage: {input: 30, output: 4}}\n"
     first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
-    second, _ = went_on(project, preview_rerun(project.facade, first, again="b"))
+    second, _ = went_on(project, preview_rerun(project.facade, first, step="b"))
 
-    kept = preview_rerun(project.facade, second, again="c")
-    anew = preview_rerun(project.facade, second, again="a")
+    kept = preview_rerun(project.facade, second, step="c")
+    anew = preview_rerun(project.facade, second, step="a")
 
     assert [(part.path, part.cost, part.tokens) for part in kept.reused] == [("a", 500_000, 34), ("b", 0, 0)]
     assert (anew.repeated[0].path, anew.repeated[0].cost, anew.repeated[0].tokens) == ("a", 500_000, 34)
     third, _ = went_on(project, kept)
-    assert preview_rerun(project.facade, third, again="a").repeated[0].cost == 500_000
+    assert preview_rerun(project.facade, third, step="a").repeated[0].cost == 500_000
 
 
 @pytest.mark.parametrize("where", ["top", "step"])
@@ -341,7 +341,7 @@ def test_a_step_that_a_limit_ended_is_what_a_look_ahead_begins_with(project: Pro
     first, state = project.run(project.flow(steps, head=TEAM + top))
     assert outcome(state, "b") == "failed"
 
-    prospect = preview_rerun(project.facade, first, again="b")
+    prospect = preview_rerun(project.facade, first, step="b")
     _, state = went_on(project, prospect)
 
     assert (paths(prospect.reused), prospect.next) == (["a"], ("b",))
@@ -351,7 +351,7 @@ def test_a_step_that_a_limit_ended_is_what_a_look_ahead_begins_with(project: Pro
 def test_a_crash_of_the_new_run_loses_nothing_of_the_past(project: Project) -> None:
     """Whoever carries it on later knows the past from the store, not from the process that looked ahead."""
     first, _ = project.run(project.flow("  a: {run: [echo, x]}\n  b: {run: [echo, y]}\n"))
-    prospect = preview_rerun(project.facade, first, again="b")
+    prospect = preview_rerun(project.facade, first, step="b")
     run = start_rerun(project.facade, prospect).run
 
     state = project.resume(run)
@@ -365,7 +365,7 @@ def test_a_look_ahead_changes_nothing(project: Project) -> None:
     first, _ = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
     refs = git(project.root, "for-each-ref")
 
-    preview_rerun(project.facade, first, again="s3")
+    preview_rerun(project.facade, first, step="s3")
 
     assert git(project.root, "for-each-ref") == refs
     assert [head.run for head in project.store.heads()] == [first]
@@ -378,7 +378,7 @@ def test_a_step_that_was_never_reached_is_named_with_those_that_were(
     first, _ = project.run(project.flow(TWELVE, head=TEAM, cast=CAST))
 
     with pytest.raises(ConfigurationError, match=said) as caught:
-        preview_rerun(project.facade, first, again=step)
+        preview_rerun(project.facade, first, step=step)
 
     assert "s12" in str(caught.value.hint)
 
@@ -393,4 +393,4 @@ def test_an_iteration_is_named_by_its_number_or_its_key(project: Project) -> Non
     first, _ = project.run(project.flow(steps.replace("in: [red, blue]", "in: \"['red', 'blue']\"")))
 
     for again, expected in (("each[red]", "each[1]"), ("each[2]", "each[2]"), ("red", "red")):
-        assert preview_rerun(project.facade, first, again=again).source.without == (expected,)
+        assert preview_rerun(project.facade, first, step=again).source.without == (expected,)

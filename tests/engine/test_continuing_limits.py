@@ -21,7 +21,7 @@ def test_a_limit_that_is_used_up_does_not_refuse_what_follows_a_step_that_answer
     cast = "- {match: {step: a}, write: {a.txt: a}}\n- {match: {step: b}, write: {b.txt: b}, cost_usd: 0.5}\n"
     first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))
 
-    second, after = went_on(project, preview_rerun(project.facade, first, again="a"))
+    second, after = went_on(project, preview_rerun(project.facade, first, step="a"))
 
     assert made(project, second) == ["a"]
     assert after.ended is not None and after.ended.status == "passed"

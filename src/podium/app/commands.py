@@ -100,22 +100,22 @@ class Commands:
 
     def value(self, run: RunId, step: str | None = None, *, by: str, value: Any) -> Answer:
         """The command that answers a question with a value."""
-        from podium.app.run.answer import value_given
+        from podium.app.run.answer import value_answer
 
-        return value_given(self._project, run, step, by=by, value=value)
+        return value_answer(self._project, run, step, by=by, value=value)
 
     def preview_rerun(
         self,
         run: RunId,
         *,
-        again: str | None = None,
-        onwards: bool = False,
+        step: str | None = None,
+        downstream: bool = False,
         inputs: Mapping[str, Any] | None = None,
     ) -> RerunPreview:
         """What a new run that continues this one would reuse and repeat."""
         from podium.app.run.rerun import preview_rerun
 
-        return preview_rerun(self._project, run, again=again, onwards=onwards, inputs=inputs)
+        return preview_rerun(self._project, run, step=step, downstream=downstream, inputs=inputs)
 
     def rerun(self, preview: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
         """Create the run that was previewed; with `closed_by` the earlier one is closed if it is not over."""

@@ -37,7 +37,7 @@ class SecretMatch(NamedTuple):
 
 class ScrubbedText(NamedTuple):
     text: str
-    found: dict[str, int]
+    counts: dict[str, int]
     """The number of matches of each rule."""
 
 

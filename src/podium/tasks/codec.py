@@ -58,8 +58,8 @@ def decode_task(value: Json) -> task.Task:
     record = _decode_any(value)
     if not isinstance(record, get_args(task.Task)):
         raise CodecError(f"expected a task, not {type(record).__name__}")
-    found: task.Task = record
-    return found
+    decoded: task.Task = record
+    return decoded
 
 
 def _key(name: Any) -> str:
@@ -152,9 +152,9 @@ def _reader(where: str, hint: Any, *, frozen: bool) -> Reader:
     def read(value: Json) -> Any:
         if isinstance(value, list):
             for read_tuple in tuples:
-                found = read_tuple(value)
-                if found is not MISSING:
-                    return found
+                items = read_tuple(value)
+                if items is not MISSING:
+                    return items
         # Decode once for all alternatives: once for each would take a time that doubles with every level.
         decoded = _decode_any(value, frozen)
         if not any(_is_kind(decoded, kind) for kind in kinds):

@@ -60,10 +60,10 @@ def test_a_landing_moves_the_branch_once_even_if_repeated(project: Project) -> N
     ready = prepared(project, request)
     assert land(project.repository, ready) == Landed(ready.commit)
 
-    assert land(project.repository, ready) == Landed(ready.commit, again=True)
-    assert prepare(project.repository, request) == Landed(ready.commit, again=True)
+    assert land(project.repository, ready) == Landed(ready.commit, already_landed=True)
+    assert prepare(project.repository, request) == Landed(ready.commit, already_landed=True)
     project.commit({"later.txt": "by the user\n"})
-    assert land(project.repository, ready) == Landed(ready.commit, again=True)
+    assert land(project.repository, ready) == Landed(ready.commit, already_landed=True)
     assert (project.root / "later.txt").exists()
 
 
@@ -72,8 +72,8 @@ def test_after_a_crash_the_landed_commit_is_found_by_its_trailer(project: Projec
     ready = prepared(project, request)
     git(project.root, "update-ref", "refs/heads/main", ready.commit)
 
-    assert prepare(project.repository, request) == Landed(ready.commit, again=True)
-    assert land(project.repository, ready) == Landed(ready.commit, again=True)
+    assert prepare(project.repository, request) == Landed(ready.commit, already_landed=True)
+    assert land(project.repository, ready) == Landed(ready.commit, already_landed=True)
     assert status(project) == ""
     assert (project.root / "a.txt").exists()
 

@@ -18,11 +18,13 @@ def test_work_that_the_user_removed_from_the_branch_is_reported_and_not_landed_a
     land(project.repository, ready)
     git(project.root, "reset", "-q", "--hard", str(ready.tip))
 
-    gone = Landed(ready.commit, again=True, taken_off=True)
+    gone = Landed(ready.commit, already_landed=True, taken_off=True)
     assert prepare(project.repository, request) == land(project.repository, ready) == gone
     assert git(project.root, "rev-parse", "main") == ready.tip
     git(project.root, "cherry-pick", ready.commit)
-    assert prepare(project.repository, request) == Landed(git(project.root, "rev-parse", "main"), again=True)
+    assert prepare(project.repository, request) == Landed(
+        git(project.root, "rev-parse", "main"), already_landed=True
+    )
 
 
 def test_the_same_work_can_land_on_several_branches(project: Project) -> None:

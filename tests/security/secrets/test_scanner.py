@@ -65,7 +65,7 @@ def test_a_find_is_replaced_by_the_name_of_its_rule_and_the_text_around_it_stays
     done = scrub(f"before {value} after, PASSWORD=k3-yellow-horses")
 
     assert done.text == "before [removed: github_token] after, PASSWORD=[removed: named_secret]"
-    assert done.found == {"github_token": 1, "named_secret": 1}
+    assert done.counts == {"github_token": 1, "named_secret": 1}
     assert scrub("nothing here") == ("nothing here", {})
 
 

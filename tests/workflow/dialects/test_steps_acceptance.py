@@ -132,7 +132,7 @@ def test_6_a_failed_run_resumes_after_the_last_completed_step(work: ScriptedProj
     assert status(state) == "failed"
     assert work.ended_steps(first) == [("one", 1, "passed"), ("two", 1, "failed")]
     work.write("workspace/ready", "")
-    started = start_rerun(work.facade, preview_rerun(work.facade, first, again="two"))
+    started = start_rerun(work.facade, preview_rerun(work.facade, first, step="two"))
     state = drive(work.facade, started.run, park=True)
     assert status(state) == "passed"
     assert steps_of(work.ended_steps(started.run)) == ["one", "two", "three"]

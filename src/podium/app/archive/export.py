@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from podium.app.query.diff import Span, read_diff
-from podium.app.run.definition import read_kept
+from podium.app.run.definition import read_stored_texts
 from podium.core.codec import encode
 from podium.core.events import Event
 from podium.core.hash_chain import Record
@@ -83,7 +83,7 @@ def export(project: Project, head: RunHead, folder: Path) -> Exported:
     _put(folder, "README.md", README.format(run=head.run).encode())
     _put(folder, EVENTS, b"".join(event_line(record) for record in records))
     _put(folder, VERDICTS, as_json(verdicts_of(events)))
-    for name, data in read_kept(project.paths.state_dir, head).items():
+    for name, data in read_stored_texts(project.paths.state_dir, head).items():
         _put(folder, f"{DEFINITION}/{name}", data)
     _copy_records(project.paths.run_dir(head.run), folder / RECORDS)
     trees, lost = _put_trees(project.paths, events, folder)

@@ -75,7 +75,7 @@ class Proposal:
     workflow: Path
     files: Mapping[Path, str]
     """To be written, by path."""
-    kept: tuple[Path, ...]
+    existing: tuple[Path, ...]
     """Files that exist and are not changed."""
     open: tuple[str, ...]
     """What a person still has to fill in."""
@@ -99,7 +99,7 @@ def propose(project: Path, env: Mapping[str, str], *, template: str | None = Non
         roles=tuple(role for field in scan_result.fields for role in ROLES_OF_FIELDS[field]),
         workflow=workflow,
         files={path: text for path, text in files.items() if path not in existing},
-        kept=existing,
+        existing=existing,
         open=tuple(left),
     )
 
@@ -124,7 +124,7 @@ def proposal_data(proposal: Proposal, *, written: bool) -> dict[str, Any]:
         "roles": list(proposal.roles),
         "workflow": str(proposal.workflow),
         "files": {str(path): text for path, text in proposal.files.items()},
-        "kept": list(map(str, proposal.kept)),
+        "kept": list(map(str, proposal.existing)),
         "open": list(proposal.open),
         "written": written,
     }

@@ -152,7 +152,7 @@ def parse_inputs(pairs: tuple[str, ...], workflow: Workflow | None = None) -> di
         if not sign or not key:
             raise ConfigurationError(f"{pair!r} is not an input", hint="write -i name=value")
         if workflow is not None and key not in types:
-            raise ConfigurationError(f'{workflow.name} has no input "{key}"', hint=_known(set(types)))
+            raise ConfigurationError(f'{workflow.name} has no input "{key}"', hint=_inputs_hint(set(types)))
         values[key] = _typed(key, value, types.get(key, "string"))
     return values
 
@@ -169,5 +169,5 @@ def _typed(key: str, value: str, kind: str) -> Any:
     return parsed
 
 
-def _known(names: set[str]) -> str:
+def _inputs_hint(names: set[str]) -> str:
     return f"its inputs are {', '.join(sorted(names))}" if names else "it has no inputs"

@@ -102,7 +102,7 @@ def _passed_by_notice(view: RunView, step: str | None) -> StepView | None:
     return named[-1] if named and named[-1].outcome == "passed" else None
 
 
-def value_given(project: Project, run: RunId, step: str | None, *, by: str, value: Any) -> Answer:
+def value_answer(project: Project, run: RunId, step: str | None, *, by: str, value: Any) -> Answer:
     """The value that a question asks for, or the result of work by hand."""
     question = open_question(
         view_of(project, run).pending,

@@ -53,33 +53,33 @@ def project_files(project: Project, file: Path, head: RunHead) -> frozenset[str]
         else (name for name, _ in _files(project, gathered.context, gathered.paths))
     )
     return frozenset(
-        name.removeprefix(PROJECT) for name in (*kept_of(head), *now) if name.startswith(PROJECT)
+        name.removeprefix(PROJECT) for name in (*stored_hashes(head), *now) if name.startswith(PROJECT)
     )
 
 
-def read_kept(state_dir: Path, head: RunHead) -> dict[str, bytes]:
+def read_stored_texts(state_dir: Path, head: RunHead) -> dict[str, bytes]:
     """What was kept for a run, as far as it is still there."""
-    blobs = {name: state_dir / BLOBS / digest for name, digest in kept_of(head).items()}
+    blobs = {name: state_dir / BLOBS / digest for name, digest in stored_hashes(head).items()}
     return {name: path.read_bytes() for name, path in blobs.items() if path.is_file()}
 
 
 def workflow_text(paths: ProjectPaths, head: RunHead) -> str:
     """The workflow file of a run as it was when the run was started; if it was not kept, as it is now."""
     name = json.loads(head.source)["file"]
-    content = read_kept(paths.state_dir, head).get(f"{PROJECT}{name}")
+    content = read_stored_texts(paths.state_dir, head).get(f"{PROJECT}{name}")
     if content is None:
         # A workflow that was built in code may have no file.
         content = (paths.root / name).read_bytes() if (paths.root / name).is_file() else b""
     return content.decode("utf-8", "replace")
 
 
-def kept_of(head: RunHead) -> dict[str, str]:
+def stored_hashes(head: RunHead) -> dict[str, str]:
     return dict(json.loads(head.source).get("kept", {}))
 
 
 def discard_unused(state_dir: Path, heads: Iterable[RunHead]) -> None:
     """Delete what no run needs any more."""
-    used = {digest for head in heads for digest in kept_of(head).values()}
+    used = {digest for head in heads for digest in stored_hashes(head).values()}
     folder = state_dir / BLOBS
     for path in folder.iterdir() if folder.is_dir() else ():
         # What is new may belong to a run that is not in the log yet.

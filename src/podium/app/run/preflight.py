@@ -35,7 +35,8 @@ from podium.ports.agent import Agents
 from podium.redaction.mask import Mask
 from podium.workflow.agent_capabilities import AUTO, AgentTypes
 
-WALLS: Final = ("bubblewrap", "container")
+ISOLATING: Final = ("bubblewrap", "container")
+"""Levels that hide the files and the network of the host from a process."""
 WEAK: Final = ("none", "limits")
 """Levels that a user may choose, knowing what they do not enforce."""
 LOOKED_FOR: Final = ("file", "commit", "step", "timer")
@@ -69,7 +70,7 @@ def uses_model_agents(workflow: Workflow, agents: Agents) -> bool:
 def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
     if isinstance(step.verb, Call):
         return uses_model_agents(step.verb.workflow, agents)
-    if isinstance(step.verb, Agent) and _steered(step.verb, workflow.config, agents):
+    if isinstance(step.verb, Agent) and _model_driven_types(step.verb, workflow.config, agents):
         return True
     return any(_has_models(child, workflow, agents) for child in inner_steps(step))
 
@@ -174,12 +175,14 @@ def _in_step(step: Step, workflow: Workflow, machine: HostCapabilities, uses_mod
             yield from _in_workflow(verb.workflow, machine, uses_models)
         case _:
             pass
-    yield from (f"{named}: {what}" for what in _unwalled(step, workflow, machine, uses_models))
+    yield from (f"{named}: {what}" for what in _sandbox_problems(step, workflow, machine, uses_models))
     for child in inner_steps(step):
         yield from _in_step(child, workflow, machine, uses_models)
 
 
-def _unwalled(step: Step, workflow: Workflow, machine: HostCapabilities, uses_models: bool) -> Iterator[str]:
+def _sandbox_problems(
+    step: Step, workflow: Workflow, machine: HostCapabilities, uses_models: bool
+) -> Iterator[str]:
     """Sandboxes that are requested or needed, and do not work here."""
     if machine.typed not in (None, "auto"):
         return  # The user chose it, knowing what it does not enforce.
@@ -188,14 +191,14 @@ def _unwalled(step: Step, workflow: Workflow, machine: HostCapabilities, uses_mo
         yield f"sandbox container: {machine.container_unavailable}; or --sandbox limits runs it in a weaker sandbox"
     if level in ("container", *WEAK) or not machine.sandbox_unavailable:
         return
-    way_out = f"{machine.sandbox_unavailable}; or --sandbox limits runs it in a weaker sandbox, at your risk"
+    reason = f"{machine.sandbox_unavailable}; or --sandbox limits runs it in a weaker sandbox, at your risk"
     if level == "bubblewrap":
-        yield f"sandbox bubblewrap: {way_out}"
+        yield f"sandbox bubblewrap: {reason}"
     elif isinstance(step.verb, Agent):
-        for kind in _steered(step.verb, workflow.config, machine.agents):
-            yield f"{kind} needs bubblewrap: {way_out}"
+        for kind in _model_driven_types(step.verb, workflow.config, machine.agents):
+            yield f"{kind} needs bubblewrap: {reason}"
     elif isinstance(step.verb, Command) and uses_models:
-        yield f"it runs what a model has written and needs bubblewrap: {way_out}"
+        yield f"it runs what a model has written and needs bubblewrap: {reason}"
 
 
 def _named(step: Step) -> str:
@@ -232,12 +235,12 @@ def _of_agent(verb: Agent, config: WorkflowConfig, agents: Agents) -> Iterator[s
         yield f'agent "{name}" of type "{kind}" is not installed; installed: {", ".join(sorted(agents))}'
 
 
-def _steered(verb: Agent, config: WorkflowConfig, agents: Agents) -> tuple[str, ...]:
+def _model_driven_types(verb: Agent, config: WorkflowConfig, agents: Agents) -> tuple[str, ...]:
     """The types of the agents that may work here and are model-driven."""
     if verb.by_hand:
         return ()
     kinds = dict.fromkeys(_likely(verb, config, agents, {}).values())
-    return tuple(kind for kind in kinds if agents[kind].type.capabilities.needs in WALLS)
+    return tuple(kind for kind in kinds if agents[kind].type.capabilities.needs in ISOLATING)
 
 
 def _likely(verb: Agent, config: WorkflowConfig, agents: Agents, env: Mapping[str, str]) -> dict[str, str]:

@@ -85,18 +85,18 @@ def preview_rerun(
     project: Project,
     earlier: RunId,
     *,
-    again: str | None = None,
-    onwards: bool = False,
+    step: str | None = None,
+    downstream: bool = False,
     inputs: Mapping[str, Any] | None = None,
 ) -> RerunPreview:
-    """With the definition as it is now. `again` names a step to run again, `onwards` also everything after it."""
+    """With the definition as it is now. `step` is run again, with `downstream` also everything after it."""
     head = project.run(earlier)
     events = events_of(project.runtime.events(earlier))
     if not events:
         raise ConfigurationError(f"run {earlier} never began", hint="start a new one with: podium run")
     started = events[0]
     assert isinstance(started, RunStarted)
-    without = () if again is None else _paths(events, earlier, again, onwards=onwards)
+    without = () if step is None else _paths(events, earlier, step, downstream=downstream)
     source = replace(RunSource.of(head), past=earlier, without=without, record=None)
     values = {**started.inputs, **(inputs or {})}
     definition = load_source(project, source)
@@ -127,7 +127,7 @@ def preview_rerun(
     )
     reused, waiting = anyio.run(_rehearsed, prepared, make(free))
     start = make(
-        replace(facts, reused=tuple(reused.items()), reusable=_known(prepared.past, reused, waiting))
+        replace(facts, reused=tuple(reused.items()), reusable=_reusable_later(prepared.past, reused, waiting))
     )
     costs = _Costs(project.runtime)
     return RerunPreview(
@@ -154,7 +154,7 @@ def _is_over(project: Project, run: RunId) -> bool:
     return any(record.type == RunEnded.__name__ for record in project.runtime.events(run))
 
 
-def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> tuple[str, ...]:
+def _paths(events: Sequence[Event], run: RunId, step: str, *, downstream: bool) -> tuple[str, ...]:
     """The addresses of a step, of all in it, and of all that was entered after it."""
     entered = [event.path for event in events if isinstance(event, StepEntered)]
     keys = {event.path: event.keys for event in events if isinstance(event, StepExpanded) and event.keys}
@@ -164,7 +164,7 @@ def _paths(events: Sequence[Event], run: RunId, step: str, *, onwards: bool) -> 
         raise ConfigurationError(
             f'run {run} has not entered a step "{step}"', hint=f"it has entered: {', '.join(places)}"
         )
-    return tuple(entered[entered.index(own[0]) :] if onwards else own)
+    return tuple(entered[entered.index(own[0]) :] if downstream else own)
 
 
 def _is_in(path: Address, step: str) -> bool:
@@ -262,7 +262,7 @@ async def _rehearsed(prepared: PreparedRun, start: Start) -> tuple[Counter[Addre
     return reused, (*refused, *open_ones)
 
 
-def _known(
+def _reusable_later(
     past: PriorResults | None, reused: Mapping[Address, int], waiting: Sequence[Address]
 ) -> tuple[tuple[Address, int], ...]:
     """Where the earlier run has results that may be reused after a step before them has run again."""

@@ -159,8 +159,8 @@ def create(
     """The run exists from here on; nothing of it has happened yet."""
     host = prepared.host
     reject_secret_values(host.mask, start, source.vars, source.settings)
-    kept = keep_definition(project, definition, host.mask)
-    text = json.dumps(asdict(replace(source, kept=kept)))
+    hashes = keep_definition(project, definition, host.mask)
+    text = json.dumps(asdict(replace(source, kept=hashes)))
     project.runtime.start(
         RunSpec(run=host.run, workflow=prepared.workflow, created=host.now(), source=text, start=start)
     )

@@ -74,7 +74,7 @@ class Played:
     artifacts: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
     unplayed: tuple[DocPath, ...] = ()
-    kept: Path | None = None
+    folder: Path | None = None
 
 
 OpenStage: TypeAlias = "Callable[[Path, TestProject], tuple[Project, Any]]"
@@ -87,7 +87,7 @@ class TooLong(PodiumError):
 
 def play(test: TestProject, open_stage: OpenStage, *, keep: bool = False) -> Played:
     with stage(test, keep=keep) as folder:
-        played = Played(kept=folder if keep else None)
+        played = Played(folder=folder if keep else None)
         project, actor = open_stage(folder, test)
         try:
             _play(test, project, actor, played)

@@ -93,7 +93,7 @@ def _row(result: Result) -> dict[str, Any]:
             "status": played.status,
             "exit": played.exit,
             "usd": None if played.trace is None else played.trace.usd / 1_000_000,
-            "folder": None if played.kept is None else str(played.kept),
+            "folder": None if played.folder is None else str(played.folder),
         },
     }
 

@@ -96,7 +96,7 @@ async def _land(task: AttemptTask, host: Host, repository: Repository, landing: 
                 continue
             case Landed(taken_off=True):
                 return _failed(host, started, "taken_off", taken_off(landing, done.commit))
-            case Landed(again=True):
+            case Landed(already_landed=True):
                 # It landed before a crash; the checked-out files may still have to be updated.
                 behind = await to_thread.run_sync(follow, repository, landing, done.commit)
                 return _landed(host, started, landing, done.commit, behind)

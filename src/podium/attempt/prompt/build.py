@@ -61,7 +61,7 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
 def _scrubbed(host: Host, system: str, prompt: str) -> RenderedPrompt:
     """Masks and scrubs the complete texts, including packed files, quotes and feedback."""
     texts = [scrub(host.mask.text(text)) for text in (system, prompt)]
-    removed = Counter(texts[0].found) + Counter(texts[1].found)
+    removed = Counter(texts[0].counts) + Counter(texts[1].counts)
     return RenderedPrompt(texts[0].text, texts[1].text, dict(removed))
 
 

@@ -98,8 +98,8 @@ class Live:
         if printed < step.attempts > 1 and step.worked and not self._terminal and self._shows("INFO"):
             fault = step.passed_over[-1] if step.passed_over else step.fault
             why = f": {one_line(fault, 200)}" if fault else ""
-            again = f"retry {step.path} (attempt {step.attempts}){why}"
-            yield view.at, 0, self._line("INFO", view.at, again)
+            text = f"retry {step.path} (attempt {step.attempts}){why}"
+            yield view.at, 0, self._line("INFO", view.at, text)
         if step.status == "ended" and not over:
             level: Level = "INFO" if step.outcome in CONTINUING_OUTCOMES else "WARNING"
             if self._shows(level):
@@ -131,8 +131,8 @@ class Live:
         for step in steps[:room]:
             mark, tone = mark_of(step)
             what = f"waits for {waits_for(waits[step.path])}" if step.path in waits else step.status
-            again = f", attempt {step.attempts}" if step.attempts > 1 else ""
-            text = f"{step.path}  {duration(duration_of(step, now))}  {what}{again}  {cost(step)}".rstrip()
+            attempt = f", attempt {step.attempts}" if step.attempts > 1 else ""
+            text = f"{step.path}  {duration(duration_of(step, now))}  {what}{attempt}  {cost(step)}".rstrip()
             yield self._fit(mark, tone, text, columns)
         if len(steps) > room:
             yield f"   and {len(steps) - room} more"

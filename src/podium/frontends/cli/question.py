@@ -11,7 +11,7 @@ from podium.views.run.view import Pending, RunView
 from podium.views.text.next_steps import answers_to, background, look_at
 
 
-class Said(NamedTuple):
+class TypedAnswer(NamedTuple):
     action: str
     text: str = ""
     value: Any = None
@@ -32,7 +32,7 @@ def tell_question(view: RunView, pending: Pending) -> str:
     look = look_at(view, pending)
     if look is not None:
         lines.append(f"  look at it: {look.command} (in another terminal)")
-    lines.append(_wanted(pending) + ("" if _is_value(pending) else "; text after it is passed on"))
+    lines.append(_instruction(pending) + ("" if _is_value(pending) else "; text after it is passed on"))
     return "\n".join(lines)
 
 
@@ -40,7 +40,7 @@ def _is_value(pending: Pending) -> bool:
     return pending.actions[0] == "answer"
 
 
-def _wanted(pending: Pending) -> str:
+def _instruction(pending: Pending) -> str:
     return (
         "  type the answer, or: abort"
         if _is_value(pending)
@@ -48,20 +48,22 @@ def _wanted(pending: Pending) -> str:
     )
 
 
-def read_answer(line: str, pending: Pending) -> Said | str:
+def read_answer(line: str, pending: Pending) -> TypedAnswer | str:
     """The answer, or why the line is not one; a prefix of an action is enough."""
     text = line.strip()
     if not text:
-        return _wanted(pending)
+        return _instruction(pending)
     first, _, rest = text.partition(" ")
-    meant = [action for action in pending.actions if action.startswith(first.lower()) and action != "answer"]
-    if len(meant) == 1 and not (_is_value(pending) and first != meant[0]):
-        return Said(meant[0], rest.strip())
+    matches = [
+        action for action in pending.actions if action.startswith(first.lower()) and action != "answer"
+    ]
+    if len(matches) == 1 and not (_is_value(pending) and first != matches[0]):
+        return TypedAnswer(matches[0], rest.strip())
     if "answer" in pending.actions:
         try:
-            return Said("answer", "", parse_value(text, "the answer"))
+            return TypedAnswer("answer", "", parse_value(text, "the answer"))
         except ConfigurationError as error:
             return f"  {error.message}"
-    if len(meant) > 1:
-        return f"  {first!r} could be {' or '.join(meant)}"
+    if len(matches) > 1:
+        return f"  {first!r} could be {' or '.join(matches)}"
     return f"  {first!r} is none of {', '.join(pending.actions)}"

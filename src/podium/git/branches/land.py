@@ -75,7 +75,7 @@ class Prepared:
 @dataclass(frozen=True, slots=True)
 class Landed:
     commit: str
-    again: bool = False
+    already_landed: bool = False
     """True if it had already landed, so the branch was not moved."""
     left_behind: str | None = None
     """Git's message if the branch was moved but the checked-out files could not be updated."""
@@ -188,11 +188,11 @@ def _find_landed(repository: Repository, landing: Landing, tip: str | None) -> L
     recorded = commit_of(refs(repository), _ref(landing))
     if tip is not None:
         if recorded is not None and _is_part_of(repository, recorded, tip):
-            return Landed(recorded, again=True)
+            return Landed(recorded, already_landed=True)
         commit = _by_trailer(repository, landing, tip)
         if commit is not None:
-            return Landed(commit, again=True)
-    return None if recorded is None else Landed(recorded, again=True, taken_off=True)
+            return Landed(commit, already_landed=True)
+    return None if recorded is None else Landed(recorded, already_landed=True, taken_off=True)
 
 
 def _is_part_of(repository: Repository, commit: str, tip: str) -> bool:

@@ -40,14 +40,14 @@ def update(repository: Repository, used: Snapshot, folder: Path, tree: Tree) -> 
     """
     # The same tree again, as for consecutive gates, needs no call of git.
     snapshot = used if used.tree == tree else _read_checked(repository, tree)
-    kept = _clean(folder, used, snapshot.listing)
+    stats_by_folder = _clean(folder, used, snapshot.listing)
     missing = (
         (path, name)
         for path, entries in snapshot.listing.items()
         for name, entry in entries.items()
-        if entry.mode != FOLDER and name not in kept.get(path, ())
+        if entry.mode != FOLDER and name not in stats_by_folder.get(path, ())
     )
-    return replace(snapshot, stats=_write(repository, folder, snapshot.listing, missing, kept))
+    return replace(snapshot, stats=_write(repository, folder, snapshot.listing, missing, stats_by_folder))
 
 
 def _read_checked(repository: Repository, tree: Tree) -> Snapshot:
@@ -66,7 +66,7 @@ def _write(
     root: Path,
     listing: Listing,
     missing: Iterable[tuple[str, str]],
-    kept: dict[str, dict[str, Stat]],
+    stats_by_folder: dict[str, dict[str, Stat]],
 ) -> dict[str, dict[str, Stat]]:
     """Write the missing entries by folder; returns the stats of all files."""
     to_write: dict[str, list[tuple[str, Entry]]] = {}
@@ -76,16 +76,16 @@ def _write(
     blobs = [entry.name for entries in to_write.values() for _, entry in entries if entry.mode != MODULE]
     contents = read_blobs(trees(repository), blobs)
     for path, entries in to_write.items():
-        stats = kept.setdefault(path, {})
+        stats = stats_by_folder.setdefault(path, {})
         with make_folder(root, path) as fd:
             for name, entry in entries:
                 status = write_entry(fd, name, entry, b"" if entry.mode == MODULE else next(contents))
                 if status is not None:
                     stats[name] = stat_of(status)
-    _record_folder_stats(root, listing, kept)
+    _record_folder_stats(root, listing, stats_by_folder)
     if to_write:
         _wait_for_tick(root)
-    return kept
+    return stats_by_folder
 
 
 def _record_folder_stats(root: Path, listing: Listing, stats_by_folder: dict[str, dict[str, Stat]]) -> None:
@@ -116,7 +116,7 @@ def _now(root: Path) -> int:
 
 def _clean(root: Path, used: Snapshot, target: Listing) -> dict[str, dict[str, Stat]]:
     """Remove everything that is not known to match the listing; returns the stats of the remaining files."""
-    kept: dict[str, dict[str, Stat]] = {}
+    stats_by_folder: dict[str, dict[str, Stat]] = {}
     todo = [""]
     while todo:
         path = todo.pop()
@@ -127,9 +127,9 @@ def _clean(root: Path, used: Snapshot, target: Listing) -> dict[str, dict[str, S
                 below = f"{path}/{name}" if path else name
                 entry = after.get(name)
                 if entry is not None and stats.get(name) == stat_of(status) and before.get(name) == entry:
-                    kept.setdefault(path, {})[name] = stats[name]
+                    stats_by_folder.setdefault(path, {})[name] = stats[name]
                 elif below in target and stat.S_ISDIR(status.st_mode):
                     todo.append(below)
                 else:
                     remove(root, fd, name)
-    return kept
+    return stats_by_folder

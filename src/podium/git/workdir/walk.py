@@ -160,8 +160,8 @@ class _Walk:
             with os.scandir(level.fd) as entries:
                 for entry in entries:
                     names.add(name := entry.name)
-                    known = stat_before(name)
-                    if known is None or known != stat_of(entry.stat(follow_symlinks=False)):
+                    recorded = stat_before(name)
+                    if recorded is None or recorded != stat_of(entry.stat(follow_symlinks=False)):
                         changed.append(entry)
                         if len(names) > room:
                             break
@@ -325,8 +325,8 @@ def _is_untouched(fd: int, stats: Mapping[str, Stat]) -> bool:
     if stats.get(HERE) != stat_of(os.fstat(fd)):
         return False
     try:
-        for name, known in stats.items():
-            if known != stat_of(os.stat(name, dir_fd=fd, follow_symlinks=False)):
+        for name, recorded in stats.items():
+            if recorded != stat_of(os.stat(name, dir_fd=fd, follow_symlinks=False)):
                 return False
     except OSError:  # pragma: no cover (a race with a process that should be dead)
         return False

@@ -57,7 +57,7 @@ def _tell(proposal: Proposal) -> None:
     click.echo(f"agents: {', '.join(installed) or 'none is installed; see podium agents'}", err=True)
     if proposal.roles:
         click.echo(f"roles that fit: {', '.join(proposal.roles)}", err=True)
-    for path in proposal.kept:
+    for path in proposal.existing:
         click.echo(f"{path} is there already and stays as it is", err=True)
     for path, text in proposal.files.items():
         click.echo(f"\n--- {path}\n{text}", err=True)

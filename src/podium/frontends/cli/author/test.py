@@ -57,8 +57,8 @@ def _tell(result: Result) -> None:
     click.echo(f"{word}  {result.case.file}:{result.case.line} {result.case.name}  {result.duration_s:.1f} s")
     for failure in result.failures:
         click.echo("".join(f"      {harmless(line)}\n" for line in _text(failure).splitlines()), nl=False)
-    if result.played.kept is not None:
-        click.echo(f"      played in {result.played.kept}")
+    if result.played.folder is not None:
+        click.echo(f"      played in {result.played.folder}")
 
 
 def _text(failure: Failure) -> str:

@@ -49,5 +49,5 @@ def command(  # one argument per option
     RUN is not changed. The current definition is used, and inputs may get new values; results that depend on a
     change are computed again, even before STEP. The exit code is that of the new run.
     """
-    preview = project.commands.preview_rerun(run, again=step, onwards=True, inputs=parse_values(inputs))
+    preview = project.commands.preview_rerun(run, step=step, downstream=True, inputs=parse_values(inputs))
     return confirm_rerun(project, preview, yes=yes, dry=dry_run, detach=detach, as_json=as_json)

@@ -40,5 +40,5 @@ def command(  # one argument per option
     later step whose request changes with its new result. What RUN spent counts against the limits of the new
     run. The exit code is that of the new run.
     """
-    preview = project.commands.preview_rerun(run, again=step, onwards=downstream)
+    preview = project.commands.preview_rerun(run, step=step, downstream=downstream)
     return confirm_rerun(project, preview, yes=yes, dry=dry_run, detach=detach, as_json=as_json)

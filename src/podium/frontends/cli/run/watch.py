@@ -196,7 +196,7 @@ def _enqueued(
         refused = set()
         for path in arrived(done, now):
             click.echo(f"new: {path}", err=True)
-            started = _tried(partial(_anew, project, _given(request, {into: path}, is_input=is_input)))
+            started = _tried(partial(_anew, project, _with_values(request, {into: path}, is_input=is_input)))
             if started is None:
                 refused.add(path)
             else:
@@ -206,7 +206,7 @@ def _enqueued(
         files = wait_for_files(watched, files)
 
 
-def _given(request: RunRequest, values: Mapping[str, str], *, is_input: bool) -> RunRequest:
+def _with_values(request: RunRequest, values: Mapping[str, str], *, is_input: bool) -> RunRequest:
     if is_input:
         return replace(request, inputs={**request.inputs, **values})
     return replace(request, vars={**request.vars, **values})
