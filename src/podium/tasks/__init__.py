@@ -1,1 +1,1 @@
-"""The boundary between deciding and doing: all that one effect needs, as a value that can be sent as JSON."""
+"""Tasks: everything that is needed to perform one effect, as values that can be sent as JSON."""

@@ -1,4 +1,4 @@
-"""The situation of a run without progress, for an advisor: visits, scores, outputs, time and cost (R128)."""
+"""Describes a run without progress to an advisor: visits, scores, outputs, time and cost (R128)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podium.views.run.findings import ReviewHistory, in_state, reviews_of
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
 MAX_VISITS: Final = 60
-"""The newest visits; a run with more is stopped before."""
+"""Only the newest visits are listed."""
 MAX_ROUNDS: Final = 8
 MAX_FINDINGS: Final = 20
 MAX_ANSWER_CHARS: Final = 2_000
@@ -38,7 +38,7 @@ def _turn(visit: Instance) -> tuple[int, int, int]:
 
 
 def _visits(state: State, instance: Instance) -> Iterator[Instance]:
-    """Also visits whose results no longer count, since they show the loop."""
+    """All finished visits, including those whose results no longer count, since they show the loop."""
     verb = instance.place.step.verb
     if isinstance(instance, Leaf):
         yield instance
@@ -74,10 +74,10 @@ def _used(state: State) -> str:
     book = state.ledgers[ROOT]
     spent, unknown = book.spent, book.unknown.calls
     worked = _seconds(ledger.working_time(book, state.at))
-    beside = f", {unknown} of them of unknown cost" if unknown else ""
+    unpriced = f", {unknown} of them of unknown cost" if unknown else ""
     return (
         f"Used by the run so far: {book.transitions} transitions, {worked} of work, {dollars(spent.usd)}, "
-        f"{spent.tokens:,} tokens in {spent.calls + unknown} calls{beside}."
+        f"{spent.tokens:,} tokens in {spent.calls + unknown} calls{unpriced}."
     )
 
 
@@ -100,7 +100,7 @@ def _review(history: ReviewHistory) -> Iterator[str]:
 
 
 def _seconds(millis: float) -> str:
-    """With a fraction, by which a recording recognises measured times that differ in a replay."""
+    """Seconds with a fraction; by that a recording recognises measured times, which differ in a replay."""
     return f"{millis / 1000:.1f} s"
 
 

@@ -1,4 +1,4 @@
-"""Builds the work of an agent: the workflow around its step, feedback, and what it has to judge."""
+"""Builds the work of an agent: the excerpt of the workflow, the feedback, and the work to review."""
 
 from __future__ import annotations
 

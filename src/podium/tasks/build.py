@@ -90,7 +90,7 @@ def _work_of(started: AttemptStarted, leaf: Leaf, state: State) -> Work:
     verb = leaf.place.step.verb
     match verb:
         case Agent():
-            # Prompts are heavy to import, and many runs have commands only.
+            # Imported late: prompts are slow to import, and many runs have commands only.
             from podium.tasks.agent_work import agent_work_of
 
             return agent_work_of(leaf, state)
@@ -101,7 +101,7 @@ def _work_of(started: AttemptStarted, leaf: Leaf, state: State) -> Work:
         case Write():
             return WriteWork()
         case _:
-            raise AssertionError(f"{started.path} is not carried out by an attempt: {type(verb).__name__}")
+            raise AssertionError(f"{started.path}: an attempt cannot perform {type(verb).__name__}")
 
 
 def _watch_task(waiting: WaitStarted, state: State) -> WatchTask | None:

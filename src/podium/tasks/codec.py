@@ -1,7 +1,7 @@
-"""Tasks as JSON and back.
+"""Encodes tasks as JSON and decodes them.
 
-Rule 1: the round trip is the identity. Free values of the compiled workflow are frozen (MappingProxyType, tuple), those
-of a run are plain (dict, list); the hash by which an earlier answer is found depends on it. Rule 2: it is strict. An
+Rule 1: the round trip is the identity. Untyped values of the compiled workflow are frozen (MappingProxyType, tuple), those
+of a run are plain (dict, list); the hash that finds an earlier answer depends on it. Rule 2: decoding is strict. An
 unknown type, an unknown or missing field or a value of the wrong kind raises CodecError.
 """
 
@@ -29,7 +29,7 @@ MAP: Final = "map"
 
 
 def encode(value: Any) -> Json:
-    """Any value that a task is made of; raises CodecError for others."""
+    """Encode any value that a task may contain; raises CodecError for others."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -47,7 +47,7 @@ def encode(value: Any) -> Json:
 
 
 def decode(kind: type[T], value: Json) -> T:
-    """A record of this class."""
+    """Decode a record of this class."""
     record = _decode_any(value)
     if not isinstance(record, kind):
         raise CodecError(f"expected {kind.__name__}, not {type(record).__name__}")
@@ -70,12 +70,12 @@ def _key(name: Any) -> str:
 
 def _encode_record(record: Any) -> dict[str, Json]:
     """The fields that do not have their default, under the name of the class."""
-    shown = {
+    encoded = {
         field.name: encode(value)
         for field in fields(record)
         if not _is_default(field, value := getattr(record, field.name))
     }
-    return {TYPE: _TAGS[type(record)], **shown}
+    return {TYPE: _TAGS[type(record)], **encoded}
 
 
 def _is_default(field: Field[Any], value: Any) -> bool:
@@ -111,14 +111,14 @@ def _decode_map(value: dict[str, Json], frozen: bool) -> Mapping[str, Any]:
 def _decode_record(name: str, value: Mapping[str, Json]) -> Any:
     cls: Any = _CLASSES.get(name)
     if cls is None:
-        raise CodecError(f"there is no record {name!r}")
+        raise CodecError(f"unknown record type {name!r}")
     readers, required = _readers(cls)
     unknown = value.keys() - readers.keys() - {TYPE}
     if unknown:
-        raise CodecError(f"{name} has no {', '.join(sorted(unknown))}")
+        raise CodecError(f"unknown fields of {name}: {', '.join(sorted(unknown))}")
     missing = [field for field in required if field not in value]
     if missing:
-        raise CodecError(f"{name} without {', '.join(missing)}")
+        raise CodecError(f"missing fields of {name}: {', '.join(missing)}")
     return cls(**{field: readers[field](inner) for field, inner in value.items() if field != TYPE})
 
 
@@ -127,8 +127,8 @@ Reader: TypeAlias = Callable[[Json], Any]
 
 @cache
 def _readers(cls: Any) -> tuple[Mapping[str, Reader], tuple[str, ...]]:
-    """How each field is read, and which fields must be there."""
-    # The alias Value is recursive, and whatever a template may be is told apart by its tag.
+    """A reader for each field, and the names of the required fields."""
+    # The alias Value is recursive, so it is replaced by Any; the tag says which kind of template a value is.
     hints = get_type_hints(cls, localns={"Value": Any})
     is_compiled = cls.__module__ in _COMPILED
     readers = {
@@ -155,7 +155,7 @@ def _reader(where: str, hint: Any, *, frozen: bool) -> Reader:
                 items = read_tuple(value)
                 if items is not MISSING:
                     return items
-        # Decode once for all alternatives: once for each would take a time that doubles with every level.
+        # Decode once for all alternatives; decoding once for each would double the time with every level of nesting.
         decoded = _decode_any(value, frozen)
         if not any(_is_kind(decoded, kind) for kind in kinds):
             raise CodecError(f"{where} cannot be {value!r}")
@@ -165,7 +165,7 @@ def _reader(where: str, hint: Any, *, frozen: bool) -> Reader:
 
 
 def _kinds(hint: Any) -> Iterator[Any]:
-    """The alternatives of a type; Any where it cannot be told."""
+    """The alternatives of a type; Any if they cannot be checked."""
     hint = getattr(hint, "__supertype__", hint)
     if get_origin(hint) in (Union, types.UnionType):
         for alternative in get_args(hint):
@@ -193,7 +193,7 @@ def _is_kind(decoded: Any, kind: Any) -> bool:
 
 
 def _tuple_reader(where: str, args: tuple[Any, ...], frozen: bool) -> Callable[[list[Json]], Any]:
-    """Reads a list as this tuple; the result is MISSING if it has another length."""
+    """Reads a list as this tuple; the result is MISSING if the list has another length."""
     if args[-1] is Ellipsis:
         read = _reader(where, args[0], frozen=frozen)
         return lambda value: tuple(read(item) for item in value)
@@ -209,7 +209,7 @@ def _tuple_reader(where: str, args: tuple[Any, ...], frozen: bool) -> Callable[[
 
 _COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, settings, model))
 _COMPILED_FIELDS: Final = frozenset({(names.Deferred, "value"), (run_context.AgentUse, "config")})
-# Two classes have the name Call: a call of a function in an expression, and of another workflow.
+# Two classes are named Call: a function call in an expression, and a call of another workflow.
 _TAGS: Final[dict[type[Any], str]] = {
     cls: "CallWorkflow" if cls is model.Call else cls.__name__
     for module in (nodes, templates, policy, settings, payloads, events, model, names, task, run_context)

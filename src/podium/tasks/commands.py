@@ -1,4 +1,4 @@
-"""What a command judges, and which commands must pass again because their tree was merged with something else."""
+"""Builds the work of a command, and finds the commands that must pass again because their tree was merged."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def command_work_of(state: State, started: AttemptStarted) -> CommandWork:
 
 
 def rechecks_of(state: State, tree: Tree, below: Address | None = None) -> tuple[AttemptTask, ...]:
-    """The commands that passed on a tree, each once; of the whole run, or of one instance and all within it.
+    """The commands that passed on a tree, each once; of the whole run, or of one instance and everything inside it.
 
-    A member that was merged onto the head has passed its gates there as well, though no instance says so.
+    Gates of a member that was merged onto the head also count: they passed there, but their instances have another start.
     """
     passed: dict[object, Leaf] = {}
     for instance in state.instances.values():
@@ -50,7 +50,7 @@ def rechecks_of(state: State, tree: Tree, below: Address | None = None) -> tuple
 
 
 def facts_of(instance: Instance) -> tuple[Fact, ...]:
-    """What is known about the files that the instance sees."""
+    """The recorded facts about the files that the instance sees."""
     view = tree_in_view(instance)
     return tuple(
         Fact((fact.function, fact.argument), fact.value) for fact in instance.facts if fact.tree == view
@@ -58,7 +58,7 @@ def facts_of(instance: Instance) -> tuple[Fact, ...]:
 
 
 def command_key(step: Step, names: Names) -> tuple[Any, ...]:
-    """What makes a command this one and no other, with its values: an item or an input may choose what it tests."""
+    """The identity of a command with its values filled in, since an item or an input may choose what it tests."""
     verb = step.verb
     assert isinstance(verb, Command)
     around = written_values(step.settings, ("dir", "env", "protect", "workspace", "network", "secrets"))
@@ -73,14 +73,14 @@ def report_paths(verb: Command, names: Names) -> list[str]:
 
 
 def to_plain(value: Any) -> Any:
-    """The value as lists and dicts: those of the core may be lazy or frozen."""
+    """The value as plain lists and dicts; values of the core may be lazy or frozen."""
     if is_list(value):
         return [to_plain(item) for item in value]
     return {key: to_plain(item) for key, item in value.items()} if is_map(value) else value
 
 
 def _recheck(state: State, leaf: Leaf) -> AttemptTask:
-    """The start is filled in when the tree is known that the command has to pass on."""
+    """The start is filled in later, when the tree that the command must pass on is known."""
     step, start = leaf.place.step, leaf.place.start
     started = AttemptStarted(
         at=Millis(0),
@@ -103,7 +103,7 @@ def _recheck(state: State, leaf: Leaf) -> AttemptTask:
 
 
 def _tree_before_work(leaf: Instance, state: State) -> Tree | None:
-    """The tree whose protected files count: the work that is judged here has not changed it."""
+    """The tree that protected files are restored from: the one before the judged work."""
     gates = _gates_around(leaf, state)
     if gates is not None:
         return gates.place.base
@@ -151,7 +151,7 @@ def _around(state: State, leaf: Leaf) -> Iterator[Address]:
 
 
 def _key(state: State, leaf: Leaf) -> object:
-    """The same command with the same words is run once, whichever step declared it."""
+    """A key by which identical commands of different steps run only once."""
     names = InstanceNames(state, leaf)
     try:
         return repr(command_key(leaf.place.step, names))

@@ -1,4 +1,4 @@
-"""The part of the workflow that an agent needs to know (R004): the steps before its own, and the next ones."""
+"""Builds the part of the workflow that a prompt describes (R004): the steps before the agent's own, and the next ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def excerpt_of(state: State, leaf: Leaf) -> Excerpt:
 
 
 def visit_of(state: State, leaf: Leaf) -> int:
-    """A member is entered once per visit of its step, so the visit of the step counts."""
+    """The visit of the step; for a member, that of the step that it belongs to."""
     parent = state.instances[leaf.place.parent].place
     return parent.visit if isinstance(parent.step.verb, Members | Review) else leaf.place.visit
 
@@ -57,7 +57,7 @@ def finished_before(state: State, leaf: Leaf) -> list[Instance]:
 
 
 def _is_before(scope: Scope, child: Instance, inner: Instance) -> bool:
-    """Counts only what finishes first on every machine, so that a prompt does not depend on which step was faster."""
+    """Whether the child always finishes before `inner`, so that a prompt does not depend on which step was faster."""
     if child.ending is None or child.place.path == inner.place.path:
         return False
     match order_of(scope):

@@ -1,4 +1,4 @@
-"""Objections to earlier work as text for the next attempt (C40).
+"""Describes the objections to earlier work, as text for the next attempt (C40).
 
 The core keeps only addresses; this module turns them into text.
 """
@@ -23,13 +23,13 @@ from podium.views.format import first_of
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
 MAX_CHARS: Final = MAX_TEXT // 2
-"""Characters of one fact; no text of a prompt may be longer."""
+"""The most characters of one fact, so that no text of a prompt is too long."""
 SHOWN_PATHS: Final = 20
 _ATTEMPT: Final = re.compile(r"(.*)#(\d+)")
 
 
 def feedback_of(state: State, leaf: Leaf) -> tuple[FeedbackEntry, ...]:
-    """Every entry, the newest last."""
+    """All feedback for a step, the newest last."""
     return tuple(_entry(state, leaf, source) for source in dict.fromkeys(leaf.feedback))
 
 
@@ -42,7 +42,7 @@ def objections(state: State, instance: Instance) -> str:
 
 
 def about_protected(paths: tuple[str, ...]) -> str:
-    """For the next attempt, if the change is not allowed."""
+    """The feedback if the change of protected files is not approved."""
     return f"protected files were changed: {first_of(paths, SHOWN_PATHS)}; leave them as they were"
 
 
@@ -86,7 +86,7 @@ def _is_failed(instance: Instance | None) -> bool:
 def _sentence(state: State, instance: Instance, kind: str, **facts: Any) -> str:
     """One objection, rendered by its partial."""
     name, config = instance.place.step.name, workflow_of(state, instance.place).config
-    nothing = {
+    defaults = {
         "name": name,
         "outcome": "",
         "reason": "",
@@ -99,11 +99,11 @@ def _sentence(state: State, instance: Instance, kind: str, **facts: Any) -> str:
         key: truncate_middle(fact, MAX_CHARS) if isinstance(fact, str) else fact
         for key, fact in facts.items()
     }
-    return render_partial(config, "said", {**nothing, **bounded, "kind": kind}).strip()
+    return render_partial(config, "said", {**defaults, **bounded, "kind": kind}).strip()
 
 
 def _clashed(state: State, owner: Instance, clash: JoinRefusal) -> tuple[str, str]:
-    """The work itself passed, so only this says why it has to be repeated."""
+    """Title and body for a refused merge. The work itself passed, so nothing else says why it must be repeated."""
     refused = clash.refused
     detail = fence(refused.detail) if refused.detail else ""
     return _sentence(state, owner, "clash", outcome=refused.kind, attempt=clash.attempt), detail
@@ -121,9 +121,9 @@ def _own_failure(state: State, leaf: Leaf, source: str, number: int) -> Feedback
         return FeedbackEntry(source, _sentence(state, leaf, "protected", attempt=number, message=why))
     title = _sentence(state, leaf, "attempt", attempt=number, outcome=answer.kind, message=why)
     text = str(result.get("text") or "")
-    wants_words = answer.kind == "malformed" and text.strip()
+    shows_answer = answer.kind == "malformed" and text.strip()
     return FeedbackEntry(
-        source, title, f"It answered:\n{fence(truncate_middle(text, 4000))}" if wants_words else ""
+        source, title, f"It answered:\n{fence(truncate_middle(text, 4000))}" if shows_answer else ""
     )
 
 

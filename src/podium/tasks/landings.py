@@ -1,7 +1,7 @@
-"""The landings of a run that a later landing builds on, and what that one lands.
+"""Builds the work of a landing, with the earlier landings of the run that it builds on.
 
-Rule: a later landing builds on an earlier one only if its tree contains the earlier work. A landing of a parallel member,
-or of a part whose tree was dropped, moved the branch like anybody's commit; if it counted, the later landing would
+Rule: a landing builds on an earlier one only if its tree contains the earlier work. A landing of a parallel member, or
+of a part whose tree was dropped, moved the branch like a commit from outside; if it counted, the later landing would
 revert its work.
 """
 
@@ -23,7 +23,7 @@ from podium.tasks.task import EarlierLanding, LandedPiece, LandWork
 
 
 def land_work_of(state: State, started: AttemptStarted) -> LandWork:
-    """Also for a path without an instance: `podium apply` after the run has ended."""
+    """The path may have no instance: `podium apply` lands after the run has ended."""
     assert state.started is not None
     leaf = state.instances.get(started.path)
     gates = passed_gates(state, leaf, started.attempt) if isinstance(leaf, Leaf) else None
@@ -53,7 +53,7 @@ class _Landing(NamedTuple):
 
 
 def _all_landings(state: State) -> tuple[_Landing, ...]:
-    """In the order in which they ended."""
+    """The landings in the order in which they ended."""
     candidates = (_landing_of(instance) for instance in state.instances.values())
     return tuple(
         sorted(
@@ -89,7 +89,7 @@ def _record(state: State, landing: _Landing, landings: Sequence[_Landing]) -> Ea
 
 
 def _pieces(state: State, tree: Tree | None) -> Iterator[LandedPiece]:
-    """The steps of the top block that changed something, in order; none if the block is a graph."""
+    """The steps of the top block that changed files, in order; none if the block is a graph."""
     root = state.instances[ROOT]
     if not isinstance(root, Scope) or root.place.order != "seq":
         return

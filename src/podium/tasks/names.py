@@ -1,4 +1,4 @@
-"""The names that a task may read, with their values; `TaskNames` answers expressions and prompts from them."""
+"""The names that a task may read, with their values; `TaskNames` looks them up for expressions and prompts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Deferred:
 
 
 def capture(names: InstanceNames, chains: Iterable[Chain] | None) -> NameValues:
-    """The values of what these chains read; None stands for every name that can be read."""
+    """The values that these chains read; None stands for every visible name."""
     if chains is None:
         chains = tuple((name,) for name in names.visible())
     return _capture_map(names.lookup, _tree_of(chains), names)

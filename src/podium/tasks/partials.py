@@ -1,4 +1,4 @@
-"""Renders the parts of a prompt that Podium adds: facts of the run, worded by a partial."""
+"""Renders the parts of a prompt that Podium adds: a partial, filled with facts of the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_CHARS: Final = 2**24
 
 
 def render_partial(config: WorkflowConfig, name: str, facts: Mapping[str, Any]) -> str:
-    """Raises PromptError: a faulty partial of the project may only fail with certain facts.
+    """Raises PromptError, because a faulty partial of the project may fail only with certain facts.
 
     `config` belongs to the workflow of the prompt's step.
     """

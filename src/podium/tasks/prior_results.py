@@ -1,7 +1,7 @@
 """Results of an earlier run that a new run may reuse (X10).
 
-An attempt is known by all that could have changed its answer: who is asked, every word it is told, the tree it starts
-from, the contract it is held to.
+An attempt is identified by everything that could change its answer: the agent, the whole prompt, the tree it starts
+from, the contract.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from podium.core.hash_chain import RunId
 from podium.core.types import Address, Millis
 
 REUSABLE_KINDS: Final = frozenset({"ok", "failed", "blocked"})
-"""Ends that say something about the work; other ends depend on circumstances that may have changed."""
+"""Results that depend on the work only; others depend on circumstances that may have changed."""
 
 
 CONSENT: Final = "/!consent"
-"""Never reused: a consent is about one attempt that may have taken effect."""
+"""Never reused: a consent applies to one attempt, which may already have had an effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class PriorResults:
     run: RunId
     attempts: Mapping[Address, Sequence[AttemptEnded]] = field(default_factory=dict)
-    """By address, in the order in which they ended; a request may occur more than once."""
+    """By address, in the order in which they ended; the same request may occur more than once."""
     approvals: Mapping[Address, tuple[ApprovalAsked, Sequence[ApprovalGiven]]] = field(default_factory=dict)
     joins: Mapping[JoinAsked, JoinEnded] = field(default_factory=dict)
     """By request, without its time."""
 
 
 class NoPriorResult(Exception):
-    """There is no earlier result, so the attempt would have to be made."""
+    """No earlier result fits, so the attempt would have to run."""
 
 
 def prior_results_of(
@@ -76,6 +76,6 @@ def timeless(request: JoinAsked) -> JoinAsked:
 
 
 def request_key(started: AttemptStarted, *parts: Any) -> str:
-    """The hash of a request; a part that is not JSON counts by its repr."""
+    """The hash of a request; a part that is not JSON is hashed by its repr."""
     encoded = json.dumps([started.start, started.base, *parts], default=repr, sort_keys=True)
     return hashlib.sha256(encoded.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The names that the values and prompts of a step read."""
+"""Finds the names that the values and prompts of a step read."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _values(step: Step, config: WorkflowConfig) -> Iterator[Value]:
 
 
 def _gate_values(gate: Step) -> tuple[Value, ...]:
-    """The prompt shows an agent the commands of its gates."""
+    """The commands of a gate, which the agent's prompt shows."""
     return gate.verb.argv if isinstance(gate.verb, Command) else ()
 
 

@@ -1,7 +1,6 @@
-"""The result of an attempt: the fields that the event AttemptEnded reports, and that expressions read as `steps.x`.
+"""The result of an attempt: the fields that the event AttemptEnded carries and that expressions read as `steps.x`.
 
-The names are stored in logs and used in workflows, so they do not change. A field that an attempt has no value for is
-absent.
+The names are stored in logs and used in workflows, so they must not change. A field without a value is absent.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class VerdictRecord(TypedDict):
 
 
 class Evidence(TypedDict):
-    """What a command left behind; names of files are relative to the folder of the run."""
+    """The command that ran, its output and its reports; file names are relative to the folder of the run."""
 
     command: list[str]
     tree: Tree | None
@@ -53,7 +52,7 @@ class AttemptResult(TypedDict, total=False):
     diff: str
     notes: str
     log: str
-    """Where the record of the attempt lies, relative to the folder of the run."""
+    """The folder with the attempt's records, relative to the folder of the run."""
     artifacts: Sequence[KeptArtifact]
     sandbox: str
     network: str
@@ -64,7 +63,7 @@ class AttemptResult(TypedDict, total=False):
     tests: Mapping[str, int]
     coverage: float
     uncompared: str
-    """Why the tests could not be compared with those before the change."""
+    """Why the tests could not be compared with those of the base tree."""
 
     # Of agents.
     agent: str
@@ -75,10 +74,10 @@ class AttemptResult(TypedDict, total=False):
     context: Mapping[str, Any]
     """How full the window of the model was."""
     removed: Mapping[str, int]
-    """What looked like a secret and was removed from the prompt, with counts."""
+    """How many matches of each secret rule were removed from the prompt."""
     summary: str
     verdict: VerdictRecord
 
     # Of landings.
     onto: str
-    """The branch for which the merged tree has to be judged before it lands."""
+    """The branch; the tree merged with it must be judged before it lands."""

@@ -1,4 +1,4 @@
-"""What a reviewer judges: the steps, their results, the plan before them, and what it found in earlier rounds."""
+"""Builds what a reviewer judges: the steps, their results, the plan before them, and the open findings of earlier rounds."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ def review_of(state: State, leaf: Leaf) -> ReviewScope:
 
 
 def judged_by(state: State, leaf: Leaf) -> tuple[tuple[Instance, ...], Tree | None]:
-    """The steps whose work this reviewer judges, and the tree it is compared with: those its review names, else the
-    step whose gate it is."""
+    """The steps that this reviewer judges, and the tree that their work is compared with.
+
+    They are the steps that the review names, else the step that it is a gate of.
+    """
     instance: Instance = leaf
     while instance.place.path != ROOT:
         verb = instance.place.step.verb
@@ -63,7 +65,7 @@ def _field(state: State, work: Instance, key: str) -> Any:
 
 
 def _open_findings(state: State, review: Scope) -> str:
-    """What this review has found that is not fixed, so that its next round need not start from nothing."""
+    """The findings of this review that are not fixed, for its next round."""
     texts = (
         findings_text(state, child, {"findings": findings_up_to(state, child)})
         for child in fresh_children(state, review)
@@ -76,7 +78,7 @@ def _last_round(state: State, leaf: Leaf) -> Scope | None:
 
 
 def _plan_before(state: State, leaf: Leaf, works: Sequence[Instance]) -> Instance | None:
-    """The newest plan that is certainly finished, unless the plan is what is judged."""
+    """The newest plan that is certainly finished and is not itself under review."""
     judged = {work.place.path for work in works}
     for step in reversed(finished_before(state, leaf)):
         is_plan = step.place.step.output.schema_name == PLAN and step.place.path not in judged

@@ -1,4 +1,4 @@
-"""The rounds of a review (attempts of the step it gates, or its own visits) and their findings."""
+"""Finds the rounds of a review (attempts of the step it gates, or its own visits) and their findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VISIT: Final = re.compile(r"(.*)~(\d+)")
 def findings_up_to(state: State, judge: Instance) -> tuple[Mapping[str, Any], ...]:
     """All findings of a reviewer up to this round, each as last reported.
 
-    A finding that a round does not mention stays as it was, until the reviewer closes it.
+    A finding that a round does not mention keeps its status until the reviewer closes it.
     """
     review, _, name = judge.place.path.rpartition("/")
     earlier = [

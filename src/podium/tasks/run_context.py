@@ -1,4 +1,4 @@
-"""What all tasks of a run share: which run they belong to, and what was asked for when it was started."""
+"""What all tasks of a run share: the run's id and the options it was started with."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ class AgentUse:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """With this and a task, any process that has the project can carry the task out."""
+    """Everything besides the task and the project that a process needs to perform a task."""
 
     id: RunId
     base_commit: str | None = None
     """The commit that the run started from; None for a repository without one."""
     works_in_project: bool = False
-    """Steps work in the project itself and leave their files there, unless they say otherwise."""
+    """Whether steps work in the project itself and leave their files there by default."""
     secrets: tuple[str, ...] = ()
     """The names of the declared secrets."""
     agents: tuple[AgentUse, ...] = ()
     uses_models: bool = False
-    """Whether a program that a model controls works in this run, which needs a sandbox."""
+    """Whether the run uses a model-driven program, which needs a sandbox."""
     sandbox: str | None = None
-    """The level that the user typed."""
+    """The level that the user chose on the command line."""
     record: str | None = None
-    """A folder of the project for recordings of what passes between the run and its agents."""
+    """The folder of the project in which exchanges with agents are recorded."""
     replay: str | None = None
-    """A folder of the project with recordings that answer for all agents."""
+    """The folder of the project with recordings that replace all agents."""
     agents_simulated: bool = False
-    """Scripts or recordings answer for all agents."""
+    """Whether scripts or recordings replace all agents."""
     is_rehearsal: bool = False
-    """Nothing may be done: only what an earlier run has answered counts."""
+    """Whether no attempt may run: only results of an earlier run are used."""
 
     @property
     def accepts_weak_sandbox(self) -> bool:
-        """The user typed a weaker sandbox than some agents need, or no agent works for real."""
+        """Whether the user chose a weaker sandbox than some agents need, or no real agent runs."""
         return self.sandbox in ("none", "limits") or self.agents_simulated

@@ -1,4 +1,4 @@
-"""The tasks: what each effect needs to be carried out, and nothing of the state it was decided from."""
+"""The task of each kind of effect: what is needed to perform it, without the state of the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podium.tasks.names import NameValues, Query, TaskNames
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a question about files was answered with before."""
+    """The recorded answer to a query about files."""
 
     query: Query
     value: Any
@@ -30,14 +30,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackEntry:
-    """What was wrong with earlier work, in the words that its next attempt gets."""
+    """One objection to earlier work, as text for the next attempt."""
 
     source: str
-    """The address in the log of what objected."""
+    """The address of the gate, review, person or attempt that objected."""
     title: str
     body: str = ""
     is_known: bool = True
-    """False: the state has forgotten the words; the file that was written then has them."""
+    """False if the state no longer has the text; the feedback file that was written then has it."""
 
     @property
     def text(self) -> str:
@@ -46,7 +46,7 @@ class FeedbackEntry:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The part of the workflow around a step that its worker is told about."""
+    """The part of the workflow around a step that its prompt describes."""
 
     workflow: str
     about: str
@@ -54,14 +54,14 @@ class Excerpt:
     before: tuple[Mapping[str, Any], ...] = ()
     """Finished steps: name, outcome, reason, first line of the answer."""
     more: int = 0
-    """How many earlier ones are left out."""
+    """The number of earlier steps that are left out."""
     following: tuple[str, ...] = ()
     routes: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """What a step under review has answered."""
+    """The answer of a step under review."""
 
     step: str
     output: Any = None
@@ -77,15 +77,15 @@ class ReviewScope:
     """The tree that the work is compared with."""
     plan: WorkResult | None = None
     last_round: Tree | None = None
-    """The tree that this review judged in its round before."""
+    """The tree that this review judged in its previous round."""
     open_findings: str = ""
     phrase: str | None = None
-    """The line that approves, where the review has one."""
+    """The line that approves, if the review has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdviceContext:
-    """What an advisor is asked about."""
+    """The question to an advisor."""
 
     where: str
     rule: str
@@ -102,7 +102,7 @@ class PreviousAnswer:
 class AgentWork:
     excerpt: Excerpt
     config: WorkflowConfig = WorkflowConfig()
-    """Of the workflow that the step belongs to: agents, roles, partials, record."""
+    """The config of the workflow that the step belongs to: agents, roles, partials, record."""
     run_start: Tree | None = None
     """The tree that the run started from."""
     run_branch: str = ""
@@ -116,14 +116,14 @@ class AgentWork:
 class CommandWork:
     is_gate: bool = False
     before: Tree | None = None
-    """What the work under judgement started from."""
+    """The tree that the judged work started from."""
     protected_from: Tree | None = None
-    """Where the protected files are taken from: the tree before the work that is judged."""
+    """The tree that protected files are restored from: the one before the judged work."""
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierLanding:
-    """A `git` step of this run that has landed or published before."""
+    """A `git` step of this run that has already landed or published."""
 
     path: Address
     kind: Literal["land", "branch"]
@@ -131,7 +131,7 @@ class EarlierLanding:
     commit: str
     tree: Tree
     builds_on: tuple[Address, ...] = ()
-    """The earlier ones whose work is in the tree that this one started from."""
+    """The earlier landings whose work is in the tree that this one started from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class LandWork:
     """The commit that the run started from; empty if there was none."""
     run_start: Tree | None = None
     rechecks: tuple[AttemptTask, ...] = ()
-    """Commands that passed on the tree, and must pass again if the branch has moved."""
+    """Commands that passed on the tree and must pass again if the branch has moved."""
     earlier: tuple[EarlierLanding, ...] = ()
     builds_on: tuple[Address, ...] = ()
     pieces: tuple[LandedPiece, ...] = ()
@@ -158,7 +158,7 @@ class LandWork:
 
 @dataclass(frozen=True, slots=True)
 class WriteWork:
-    """Nothing but the values of the step."""
+    """Writing files needs only the values of the step."""
 
 
 Work: TypeAlias = AgentWork | CommandWork | LandWork | WriteWork
@@ -173,10 +173,10 @@ class AttemptTask:
     values: NameValues
     work: Work
     view: Tree | None = None
-    """The tree that questions about files are asked of."""
+    """The tree that queries about files read."""
     facts: tuple[Fact, ...] = ()
     prior: tuple[AttemptEnded, ...] = ()
-    """What an earlier run answered here; taken over if exactly the same is asked."""
+    """Results of an earlier run at this address; reused if the request is identical."""
     prior_run: str = ""
     by_hand: bool = False
 
@@ -201,7 +201,7 @@ class AttemptTask:
 
 @dataclass(frozen=True, slots=True)
 class CollectTask:
-    """Work that a person says is done."""
+    """Collects the work of a person who reported it as done."""
 
     task: AttemptTask
     text: str = ""
@@ -211,7 +211,7 @@ class CollectTask:
 
 @dataclass(frozen=True, slots=True)
 class WatchTask:
-    """Waiting for a file, a commit, a step of another run, or a command."""
+    """Waits for a file, a commit, a step of another run, or a command."""
 
     started: WaitStarted
     step: Step

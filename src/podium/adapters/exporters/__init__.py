@@ -1,1 +1,1 @@
-"""Runs in the files of other tools, one folder per format."""
+"""Exporters: write a run in the file formats of other tools, one folder per format."""

@@ -34,7 +34,7 @@ class GatesFolder:
         self._open: dict[tuple[Address, Millis], _AnswerFiles] = {}
 
     def write(self, view: RunView, events: Sequence[Event]) -> None:
-        """Replace files that changed and remove those that no longer hold."""
+        """Replace files that changed and remove those that no longer apply."""
         texts = {name: self._mask.text(text) for name, text in files_of(view, self._labels).items()}
         for name, text in texts.items():
             if self._written.get(name) != text:
@@ -68,7 +68,7 @@ class GatesFolder:
         return tuple(path for path in files if path.stem.endswith(endings))
 
     def _files_for(self, question: Pending) -> _AnswerFiles | None:
-        """None for a question that is not that of a gate."""
+        """None if the question does not belong to a gate."""
         gate = gate_of(question.path, self._labels)
         meanings = actions_for(question.actions)
         if gate is None or not meanings:
@@ -111,7 +111,7 @@ class _AnswerFiles:
             path.unlink(missing_ok=True)
 
     def _files(self) -> Iterator[Path]:
-        """Those written after the question was asked; an older file answered an earlier question."""
+        """The files written after the question was asked; an older file answered an earlier question."""
         for path in sorted(self._folder.glob("*")) if self._folder.is_dir() else ():
             if path.stem in self._actions and path.suffix != ".tmp" and not path.is_symlink():
                 stat = path.lstat()

@@ -1,4 +1,4 @@
-"""The ids that the author of a gates file gave its steps and gates, by the names that the engine uses."""
+"""Maps the engine's names of steps and gates to the ids in a file of the gates format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GateLabels:
     text: str
     steps: Mapping[str, str]
     gates: Mapping[str, str]
-    """A gate inside a step by `step/gate`, one that is a step of its own by its name."""
+    """The key is `step/gate` for a gate inside a step, and the name for a gate that is a step of its own."""
 
 
 def read_labels(text: str) -> GateLabels | None:
@@ -36,7 +36,7 @@ def read_labels(text: str) -> GateLabels | None:
 
 
 def gate_of(path: str, labels: GateLabels) -> str | None:
-    """The id of the gate at an address, also where its retries are used up; None if there is none."""
+    """The id of the gate at an address, also of the question after its last retry; None if there is no gate."""
     inside = _INSIDE.fullmatch(path)
     if inside is not None and inside[2] == USED_UP:
         return next((gate for name, gate in labels.gates.items() if name.startswith(f"{inside[1]}/")), None)
@@ -47,10 +47,10 @@ def gate_of(path: str, labels: GateLabels) -> str | None:
 
 
 def is_step(path: str) -> bool:
-    """Whether an address is that of a step of the file itself, and not of something inside one."""
+    """Whether the address is that of a step of the file, not of something inside a step."""
     return _ALONE.fullmatch(path) is not None
 
 
 def file_name(label: str) -> str:
-    """A file name made from an id, which may be any text; it never leads out of its folder."""
+    """A file name for an id, which may be any text; the name never leads out of its folder."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", label).lstrip(".") or "_"

@@ -1,7 +1,7 @@
-"""The files of the gates format for one run: specs, signals, retry-context and audit, with their texts (R201).
+"""Computes the files of the gates format for one run: specs, signals, retry-context and audit (R201).
 
-They are computed from the view of the run. Only the files that people add, `signals/<gate>-pass` and
-`signals/<gate>-fail`, are also read.
+They depend only on the view of the run. Podium also reads the files that people add: `signals/<gate>-pass` and
+`signals/<gate>-fail`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from podium.views.run.view import Pending, RunView, StepView
 FOLDER: Final = ".workflow"
 SIGNALS: Final = "signals"
 OWN_FILES: Final = ("specs/*", "signals/*-done.json", "signals/*-asked.md", "retry-context/*", "audit/*")
-"""What Podium writes, and removes when it no longer holds; all other files belong to people."""
+"""The files that Podium writes, and removes when they no longer apply; all others belong to the user."""
 ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {"pass": ("approve", "accept"), "fail": ("reject", "retry")}
-"""What the two words mean: at a gate, and where its retries are used up."""
+"""The meaning of the two words: at a gate, and in the question after its last retry."""
 
 
 def files_of(view: RunView, labels: GateLabels) -> dict[str, str]:
@@ -43,7 +43,7 @@ def files_of(view: RunView, labels: GateLabels) -> dict[str, str]:
 
 
 def actions_for(actions: tuple[str, ...]) -> dict[str, str]:
-    """The action that `pass` and `fail` stand for; empty where they cannot answer the question."""
+    """The actions that `pass` and `fail` mean; empty if they cannot answer the question."""
     meanings = {
         word: next((action for action in candidates if action in actions), "")
         for word, candidates in ACTIONS.items()
@@ -119,7 +119,7 @@ def _audit_line(result: _GateResult) -> str:
 
 def _retry_context(result: _GateResult, view: RunView) -> str:
     reviews = list(_reviews(result.step, view)) or [result.step.words or str(result.step.outcome)]
-    return f"# {result.gate}, failed the {result.failures}. time\n\n" + "\n\n".join(reviews) + "\n"
+    return f"# {result.gate}: failure {result.failures}\n\n" + "\n\n".join(reviews) + "\n"
 
 
 def _reviews(gate: StepView, view: RunView) -> Iterator[str]:
