@@ -5,26 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from podium.core import model
 from podium.core.addresses import FINALLY, ROOT, child, gates
-from podium.core.model import (
-    Agent,
-    Block,
-    Call,
-    Check,
-    Command,
-    ForEach,
-    Gates,
-    Git,
-    Human,
-    Members,
-    Repeat,
-    Review,
-    Set,
-    Step,
-    Wait,
-    Workflow,
-    Write,
-)
 from podium.core.types import Address
 from podium.simulate.forecast.breaker_costs import FAILED
 from podium.simulate.forecast.paths import exits_of
@@ -39,12 +21,12 @@ from podium.simulate.forecast.static_values import (
 from podium.simulate.forecast.worst_case import AttemptCost
 
 
-def best_case(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: AttemptCost) -> int:
+def best_case(workflow: model.Workflow, inputs: Mapping[str, Any], attempt_cost: AttemptCost) -> int:
     return _workflow_minimum(workflow, ROOT, static_values(workflow, inputs), attempt_cost)
 
 
 def _workflow_minimum(
-    workflow: Workflow, at: Address, values: StaticValues, attempt_cost: AttemptCost
+    workflow: model.Workflow, at: Address, values: StaticValues, attempt_cost: AttemptCost
 ) -> int:
     final = (
         0
@@ -54,7 +36,7 @@ def _workflow_minimum(
     return _block_minimum(workflow.body, at, values, attempt_cost) + final
 
 
-def _step_minimum(step: Step, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
+def _step_minimum(step: model.Step, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
     """The minimum for a step; one that may be skipped and a loop that may have no items cost nothing."""
     if step.when is not None and holds(step.when, values) is not True:
         return 0
@@ -62,31 +44,31 @@ def _step_minimum(step: Step, at: Address, values: StaticValues, attempt_cost: A
     return gates_minimum + _verb_minimum(step, at, values, attempt_cost)
 
 
-def _verb_minimum(step: Step, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
+def _verb_minimum(step: model.Step, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
     verb = step.verb
     match verb:
-        case Block():
+        case model.Block():
             return _block_minimum(verb, at, values, attempt_cost)
-        case Members() | Review() | Gates():
+        case model.Members() | model.Review() | model.Gates():
             return sum(
                 _step_minimum(member, child(at, member.name), values, attempt_cost) for member in verb.members
             )
-        case ForEach():
+        case model.ForEach():
             width = 0 if verb.where is not None else item_count(verb, values)
             return 0 if width is UNKNOWN else width * _step_minimum(verb.body, at, values, attempt_cost)
-        case Repeat():
+        case model.Repeat():
             return 0 if verb.kind == "while" else _step_minimum(verb.body, at, values, attempt_cost)
-        case Call():
+        case model.Call():
             return _workflow_minimum(verb.workflow, at, values_in_call(verb, values), attempt_cost)
-        case Agent() | Command() | Git() | Write():
+        case model.Agent() | model.Command() | model.Git() | model.Write():
             return attempt_cost(step, at)
-        case Check() | Set() | Human() | Wait():
+        case model.Check() | model.Set() | model.Human() | model.Wait():
             return 0
         case _:
             assert_never(verb)
 
 
-def _block_minimum(block: Block, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
+def _block_minimum(block: model.Block, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
     own = [_step_minimum(step, child(at, step.name), values, attempt_cost) for step in block.steps]
     if block.kind != "seq":
         return sum(own)

@@ -5,27 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
-from podium.core.model import (
-    Agent,
-    Block,
-    Call,
-    Check,
-    Command,
-    ForEach,
-    Gates,
-    Git,
-    Human,
-    Members,
-    Repeat,
-    Review,
-    Set,
-    Step,
-    Target,
-    Verb,
-    Wait,
-    Workflow,
-    Write,
-)
+from podium.core import model
 from podium.core.queries.graph import children_of
 
 
@@ -35,15 +15,15 @@ class Edge(NamedTuple):
     label: str
 
 
-def as_text(workflow: Workflow) -> str:
+def as_text(workflow: model.Workflow) -> str:
     """An outline: one line per step, indented by block, with its needs and routes."""
     lines = [workflow.name, *_outline(workflow.body, "  ")]
-    if workflow.finally_ is not None and isinstance(workflow.finally_.verb, Block):
+    if workflow.finally_ is not None and isinstance(workflow.finally_.verb, model.Block):
         lines += ["  finally", *_outline(workflow.finally_.verb, "    ")]
     return "\n".join(lines) + "\n"
 
 
-def _outline(block: Block, indent: str) -> Iterator[str]:
+def _outline(block: model.Block, indent: str) -> Iterator[str]:
     for step in block.steps:
         yield f"{indent}{step.name}  {describe(step)}"
         if step.needs:
@@ -55,7 +35,7 @@ def _outline(block: Block, indent: str) -> Iterator[str]:
             yield from _outline(inner, indent + "    ")
 
 
-def describe(step: Step) -> str:
+def describe(step: model.Step) -> str:
     """A short description of a step."""
     verb = step.verb
     extras = [f"gates: {', '.join(g.name for g in children_of(step.gates.verb))}"] if step.gates else []  # type: ignore[arg-type]  # the verb of `gates` is Gates
@@ -65,64 +45,64 @@ def describe(step: Step) -> str:
     return f"[{text}]" + (f"  {'; '.join(extras)}" if extras else "")
 
 
-def _verb(verb: Verb) -> str:
+def _verb(verb: model.Verb) -> str:
     match verb:
-        case Agent():
+        case model.Agent():
             return f"{'person' if verb.by_hand else 'agent'} {_role_and_agent(verb)}"
-        case Command():
+        case model.Command():
             return "run " + " ".join(part if isinstance(part, str) else "..." for part in verb.argv[:4])
-        case Review():
+        case model.Review():
             return "review by " + ", ".join(member.name for member in verb.members)
-        case Members():
+        case model.Members():
             return "agents " + ", ".join(member.name for member in verb.members)
-        case Human():
+        case model.Human():
             return "human"
-        case Check():
+        case model.Check():
             return "check"
-        case Wait():
+        case model.Wait():
             return f"wait for {verb.what}"
-        case Set():
+        case model.Set():
             return "set " + ", ".join(name for name, _ in verb.values)
-        case Git():
+        case model.Git():
             return "git land" if verb.land is not None else "git branch"
-        case ForEach():
+        case model.ForEach():
             return f"for each {verb.name}: {_verb(verb.body.verb)}"
-        case Repeat():
+        case model.Repeat():
             return f"repeat {verb.kind}: {_verb(verb.body.verb)}"
-        case Call():
+        case model.Call():
             return f"workflow {verb.workflow.name}"
-        case Block():
+        case model.Block():
             return {"seq": "steps", "dag": "graph", "par": "parallel"}[verb.kind]
-        case Write():
+        case model.Write():
             return "write"
-        case Gates():
+        case model.Gates():
             return "gates"
         case _:
             assert_never(verb)
 
 
-def _role_and_agent(verb: Agent) -> str:
+def _role_and_agent(verb: model.Agent) -> str:
     names = [name for name in (verb.role, verb.agent) if isinstance(name, str)]
     return " by ".join(names) if names else "..."
 
 
-def _target(block: Block, target: Target) -> str:
+def _target(block: model.Block, target: model.Target) -> str:
     return block.steps[target.step].name if target.kind == "step" else target.kind
 
 
-def _inner(step: Step) -> Block | None:
+def _inner(step: model.Step) -> model.Block | None:
     match step.verb:
-        case Block():
+        case model.Block():
             return step.verb
-        case Call():
+        case model.Call():
             return step.verb.workflow.body
-        case ForEach() | Repeat():
+        case model.ForEach() | model.Repeat():
             return _inner(step.verb.body)
         case _:
             return None
 
 
-def as_mermaid(workflow: Workflow) -> str:
+def as_mermaid(workflow: model.Workflow) -> str:
     lines = ["flowchart TD", *_nodes(workflow.body, "", "  ")]
     lines += [
         f"  {e.source} -->{f'|{e.label}|' if e.label else ''} {e.target}" for e in _edges(workflow.body, "")
@@ -130,7 +110,7 @@ def as_mermaid(workflow: Workflow) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _nodes(block: Block, prefix: str, indent: str) -> Iterator[str]:
+def _nodes(block: model.Block, prefix: str, indent: str) -> Iterator[str]:
     for step in block.steps:
         name, inner = f"{prefix}{step.name}", _inner(step)
         if inner is None:
@@ -145,10 +125,10 @@ def _quoted(text: str) -> str:
     return text.replace('"', "#quot;")
 
 
-def _edges(block: Block, prefix: str) -> Iterator[Edge]:
+def _edges(block: model.Block, prefix: str) -> Iterator[Edge]:
     for number, step in enumerate(block.steps):
         name = f"{prefix}{step.name}"
-        onwards = step.on.get("passed", Target("next"))
+        onwards = step.on.get("passed", model.Target("next"))
         if block.kind == "seq" and onwards.kind == "next" and number + 1 < len(block.steps):
             yield Edge(name, f"{prefix}{block.steps[number + 1].name}", "")
         for need in step.needs:
