@@ -38,7 +38,7 @@ def open_store(paths: ProjectPaths, *, create: bool = False) -> Store:
 
     if not create and not paths.database.exists():
         raise ConfigurationError(
-            f"there are no runs in {paths.root}", hint="start one with: podium run FILE, or try: podium demo"
+            f"no runs in {paths.root}", hint="start one with: podium run FILE, or try: podium demo"
         )
     return SqliteStore(paths.database)
 

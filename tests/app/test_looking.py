@@ -67,11 +67,11 @@ def test_a_run_is_found_by_id_prefix_number_or_as_the_newest(store: Store, told:
 @pytest.mark.parametrize(
     ("name", "fact"),
     [
-        ("abc", "there is no run abc"),
+        ("abc", 'run "abc" not found'),
         ("2026", "2 runs begin with 2026: 2026-a2, 2026-a1"),
-        ("@9", "there is no @9; @1 to @2 are there"),
-        ("@0", "there is no @0"),
-        ("", "there is no run "),
+        ("@9", "run @9 not found: choose from @1"),
+        ("@0", "run @0 not found"),
+        ("", 'run "" not found'),
     ],
 )
 def test_a_name_that_means_no_run_is_told_with_the_next_step(told: Told, name: str, fact: str) -> None:

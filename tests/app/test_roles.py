@@ -71,7 +71,7 @@ def test_every_value_of_a_role_tells_the_places_it_was_made_of(project: Path) ->
 
 
 def test_a_role_that_does_not_exist_is_told_with_the_one_that_was_meant(project: Path) -> None:
-    with pytest.raises(ConfigurationError, match='no role "reviwer"') as caught:
+    with pytest.raises(ConfigurationError, match='role "reviwer" not found') as caught:
         show_role("reviwer", project)
 
     assert caught.value.hint == 'did you mean "reviewer"?'

@@ -56,7 +56,7 @@ def test_a_role_that_only_the_run_names_must_exist(project: Project, tmp_path: P
     _, played = ask(project, tmp_path, flow, inputs={"who": "ghost"})
 
     assert played.ending("it").outcome == "error"
-    assert 'there is no role "ghost"' in played.result("it")["message"]
+    assert 'role "ghost" not found' in played.result("it")["message"]
 
 
 def test_an_agents_own_environment_reaches_it(project: Project, tmp_path: Path) -> None:

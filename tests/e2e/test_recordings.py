@@ -152,7 +152,7 @@ def test_a_recording_that_is_missing_is_named_with_those_that_are_there(recorded
     done = recorded.podium("run", FILE, "--replay", "few", "--no-human")
 
     assert done.code == 1
-    assert "no recording make.2.json in few; available: make.1" in done.err
+    assert "recording make.2.json not found in few; available: make.1" in done.err
 
 
 def test_an_agent_of_type_recorded_plays_its_own_folder(recorded: Project) -> None:

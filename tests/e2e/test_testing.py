@@ -142,7 +142,7 @@ def test_every_difference_is_told_at_once_with_both_sides(project: Project) -> N
         "prompts of nobody: there was no such prompt; there were: review/critic attempt 1, write attempt 1",
         "questions: other people were asked",
         'files.hello.txt: it does not contain "rude"',
-        'files.helo.txt: there is no such file; did you mean "hello.txt"?',
+        'files.helo.txt: file not found; did you mean "hello.txt"?',
         "outputs.said: it is another value",
         "usd: expected 3, it was 0",
         "tokens: expected at most 1, it was 7",
@@ -176,8 +176,8 @@ def test_mistakes_of_test_files_are_named_by_line_before_anything_is_played(proj
     ("arguments", "fact"),
     [
         (("nowhere",), "nowhere does not exist"),
-        (("flow.test.yaml", "-k", "zzz"), "there is no test"),
-        (("docs",), "no file *.test.yaml"),
+        (("flow.test.yaml", "-k", "zzz"), "no matching tests"),
+        (("docs",), "no files *.test.yaml"),
     ],
 )
 def test_nothing_to_play_is_a_mistake_of_the_call(

@@ -68,7 +68,7 @@ def test_runs_are_listed_the_newest_first(here: Path) -> None:
     assert [row["run"] for row in rows] == ["run-b", "run-a"]
 
 
-@pytest.mark.parametrize(("command", "words"), [("runs", "no runs here yet"), ("inbox", "nothing waits")])
+@pytest.mark.parametrize(("command", "words"), [("runs", "no runs here yet"), ("inbox", "no run is waiting")])
 def test_without_runs_lists_are_empty_and_nothing_is_made(empty: Path, command: str, words: str) -> None:
     assert data(command, "--json") == []
     done = call(command)
@@ -90,7 +90,7 @@ def test_without_runs_the_others_say_how_to_start_one(empty: Path, command: str)
 def test_a_run_that_is_not_there_is_named_with_the_next_step(here: Path, command: str) -> None:
     error = refused(command, "abc")
 
-    assert (error.message, error.hint) == ("there is no run abc", "`podium runs` lists them")
+    assert (error.message, error.hint) == ('run "abc" not found', "`podium runs` lists them")
 
 
 def test_show_has_the_steps_and_the_way_on(here: Path) -> None:

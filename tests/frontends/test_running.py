@@ -67,7 +67,7 @@ def test_the_exit_code_of_run_is_that_of_the_run(
         (("run", "flow.yaml", "--var", "x=1"), 2, 'no variable "x"'),
         (("run", "../flow.yaml"), 3, "leaves the project"),
         (("run", "flow.yaml", "--sandbox", "castle"), 2, "castle"),
-        (("resume", "nobody"), 2, "there are no runs"),
+        (("resume", "nobody"), 2, "no runs here yet"),
         (("approve",), 2, "no runs"),
     ],
 )

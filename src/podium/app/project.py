@@ -69,7 +69,7 @@ class Project:
         """By its id, by a beginning of it that no other run has, as @2 (the second newest), or the newest."""
         heads = self.runtime.heads()
         if not heads:
-            raise ConfigurationError("there are no runs here yet", hint="podium run FILE starts one")
+            raise ConfigurationError("no runs here yet", hint="podium run FILE starts one")
         if name is None or name in LATEST:
             return heads[0]
         if name.startswith("@") and name[1:].isdecimal():
@@ -110,5 +110,5 @@ class Project:
 def _by_number(heads: tuple[RunHead, ...], name: str) -> RunHead:
     number = int(name[1:])
     if not 1 <= number <= len(heads):
-        raise ConfigurationError(f"there is no {name}; @1 to @{len(heads)} are there, the newest first")
+        raise ConfigurationError(f"run {name} not found: choose from @1 (the newest) to @{len(heads)}")
     return heads[number - 1]

@@ -71,7 +71,7 @@ def check_unchanged(head: RunHead, workflow: Workflow) -> None:
 
 
 def no_such_run(name: str) -> ConfigurationError:
-    return ConfigurationError(f"there is no run {name}", hint="`podium runs` lists them")
+    return ConfigurationError(f'run "{name}" not found', hint="`podium runs` lists them")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

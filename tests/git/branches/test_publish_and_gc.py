@@ -93,7 +93,7 @@ def test_a_lock_on_the_branch_is_reported(project: Project, monkeypatch: pytest.
 
 @pytest.mark.parametrize("remote", ["ext::sh -c true", "--upload-pack=x", "nowhere", "/tmp/x"])
 def test_only_a_configured_remote_is_pushed_to(project: Project, remote: str) -> None:
-    with pytest.raises(ConfigurationError, match="there is no remote"):
+    with pytest.raises(ConfigurationError, match="not found"):
         publish(project.repository, work(project, "one"), "ai/1", remote=remote)
 
 

@@ -30,7 +30,8 @@ def sandbox_of_level(level: str | None, image: str = "") -> Sandbox:
             return ContainerSandbox(find_engine(image), image)
         case _:
             raise ConfigurationError(
-                f'there is no sandbox "{level}"', hint="available: auto, none, limits, bubblewrap, container"
+                f'unknown sandbox level "{level}"',
+                hint="available: auto, none, limits, bubblewrap, container",
             )
 
 

@@ -164,7 +164,7 @@ def _child(template: str, scan_result: Scan) -> tuple[str, list[str]]:
     """A workflow that extends a template and says what this project runs where the template says `make ...`."""
     if template not in template_names():
         hint = did_you_mean(template, template_names()) or f"there are {', '.join(template_names())}"
-        raise ConfigurationError(f'there is no template "{template}"', hint=hint)
+        raise ConfigurationError(f'template "{template}" not found', hint=hint)
     left: list[str] = []
     lines = [f"podium: 1\nname: {template}\nextends: {template}\n"]
     for section in ("gates", "steps"):

@@ -76,7 +76,7 @@ def show_role(name: str, project: Path, *, user_dir: Path | None = None) -> Role
     roles = fields(fields(merged.root).get("roles"))
     if name not in roles:
         hint = did_you_mean(name, roles) or "`podium roles list` names all"
-        raise ConfigurationError(f'there is no role "{name}"', hint=hint)
+        raise ConfigurationError(f'role "{name}" not found', hint=hint)
     wrong = [problem.render() for problem in merged.problems if f'role "{name}"' in problem.message]
     if wrong:
         raise ConfigurationError("\n".join(wrong))

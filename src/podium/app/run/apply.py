@@ -47,7 +47,10 @@ def apply(project: Project, run: RunId, *, branch: str | None = None, message: s
     prepared = project.prepare(project.run(run))
     host = prepared.host
     if host.repository is None:
-        raise ConfigurationError("there is no git repository here", hint="the work is in your files already")
+        raise ConfigurationError(
+            "not a git repository: there is no branch to apply the run to",
+            hint="the work is in your files already",
+        )
     state = fold(prepared.workflow, events_of(project.runtime.events(run)))
     tree = _verified_tree(state, run)
     onto = branch or read_head(host.repository).branch

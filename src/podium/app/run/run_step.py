@@ -54,11 +54,11 @@ def _find(block: Block, names: list[str], path: str) -> Step:
     steps = {step.name: step for step in block.steps}
     step = steps.get(own_name(names[0], steps))
     if step is None:
-        raise ConfigurationError(f'there is no step "{path}"', hint=f"available: {', '.join(steps)}")
+        raise ConfigurationError(f'step "{path}" not found', hint=f"available: {', '.join(steps)}")
     if len(names) == 1:
         return step
     if not isinstance(step.verb, Block):
-        raise ConfigurationError(f'"{names[0]}" is not a block, so there is no "{path}"')
+        raise ConfigurationError(f'step "{path}" not found: "{names[0]}" is not a block')
     return _find(step.verb, names[1:], path)
 
 

@@ -158,7 +158,7 @@ def _file(about: str, words: FileWords, files: Mapping[str, str], path: str) -> 
     if path not in files:
         if words.exists:
             hint = did_you_mean(path, files)
-            yield Failure(about, f"there is no such file{f'; {hint}' if hint else ''}")
+            yield Failure(about, f"file not found{f'; {hint}' if hint else ''}")
     elif not words.exists:
         yield Failure(about, "it is there and should not be")
     else:

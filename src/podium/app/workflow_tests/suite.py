@@ -56,7 +56,7 @@ def find_cases(places: Iterable[Path], *, containing: str = "") -> tuple[Case, .
     chosen = tuple(case for case in cases if containing in case.name)
     if not chosen:
         raise ConfigurationError(
-            f"there is no test in {len(files)} files" if files else f"there is no file *{SUFFIX}",
+            f"no matching tests in {len(files)} files" if files else f"no files *{SUFFIX} found",
             hint=f"write WORKFLOW{SUFFIX} next to a workflow; docs/how-to/test-a-workflow.md shows one",
         )
     return chosen

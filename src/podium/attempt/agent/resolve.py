@@ -107,7 +107,7 @@ def _text(value: Value, names: Names) -> str | None:
 def _role(config: WorkflowConfig, name: str) -> Mapping[str, Any]:
     roles = config.roles
     if name not in roles:
-        raise ConfigurationError(f'there is no role "{name}"', hint=f"available: {', '.join(sorted(roles))}")
+        raise ConfigurationError(f'role "{name}" not found', hint=f"available: {', '.join(sorted(roles))}")
     return roles[name]
 
 

@@ -67,7 +67,7 @@ def as_text(preview: RerunPreview) -> str:
     if preview.next:
         lines.append(f"begins with  {', '.join(preview.next[:SHOWN])}")
     else:
-        lines.append("nothing is left to be done")
+        lines.append("nothing left to do")
     return "\n".join(lines)
 
 

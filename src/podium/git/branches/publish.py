@@ -42,7 +42,7 @@ def _check_remote(repository: Repository, remote: str) -> None:
     remotes = run(refs(repository), "remote").out.decode().split("\n")[:-1]
     if remote not in remotes:
         raise ConfigurationError(
-            f'there is no remote "{remote}"',
+            f'git remote "{remote}" not found',
             hint=f"available: {', '.join(remotes)}" if remotes else "add it: git remote add NAME URL",
         )
 

@@ -128,7 +128,7 @@ class GeminiConversation:
         if finished.exit_code == 0 and result.get("status") == "error":
             # Only the model itself causes this: it refused, or its answer is empty.
             withheld = _WITHHELD.search(self._fault) is not None
-            return "refused" if withheld else "transient", self._fault or "there is no answer"
+            return "refused" if withheld else "transient", self._fault or "no answer"
         if finished.exit_code == 0:
             return "malformed", "it ended with exit code 0 in the middle of its answer"
         fault = result.get("error")

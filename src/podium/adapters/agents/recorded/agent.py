@@ -80,7 +80,7 @@ def _read(folder: Path, request: AgentRequest) -> Recording:
     except FileNotFoundError:
         names = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
         raise ConfigurationError(
-            f"there is no recording {name} in {folder.name}; available: {names}", hint=RECORD_AGAIN
+            f"recording {name} not found in {folder.name}; available: {names}", hint=RECORD_AGAIN
         ) from None
 
 

@@ -70,5 +70,5 @@ def _tell(proposal: Proposal) -> None:
 def _agreed() -> bool:
     agreed = sys.stdin.isatty() and click.confirm("Write these files?", default=True, err=True)
     if not agreed:
-        click.echo("nothing was written; say --yes to write them", err=True)
+        click.echo("nothing was written; pass --yes to write them", err=True)
     return agreed

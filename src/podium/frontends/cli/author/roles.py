@@ -100,7 +100,7 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
             click.echo(f"    runs: {line}", err=True)
     question = "Install these roles?"
     if not yes and not (sys.stdin.isatty() and click.confirm(question, default=False, err=True)):
-        click.echo("nothing was installed; say --yes to install them", err=True)
+        click.echo("nothing was installed; pass --yes to install them", err=True)
         return 0
     written = install(pack, home)
     if as_json:

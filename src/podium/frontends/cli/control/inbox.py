@@ -40,7 +40,7 @@ def command(as_json: bool) -> int:
         for line in (*([""] if number else []), *_lines(question, paint)):
             click.echo(line)
     if not questions:
-        click.echo("nothing waits for you", err=True)
+        click.echo("no run is waiting for you", err=True)
     return 0
 
 

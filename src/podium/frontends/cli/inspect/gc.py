@@ -62,7 +62,7 @@ def _ask(runs: tuple[ExpiredRun, ...], *, quiet: bool) -> bool:
         note = "" if run.landed or not run.refs else "  its work has not landed"
         click.echo(f"{run.run}  {run.workflow:<20} {run.status:<10} {_size(run.bytes):>8}{note}")
     if not sys.stdin.isatty():
-        click.echo("nothing was deleted; say --yes to delete them", err=True)
+        click.echo("nothing was deleted; pass --yes to delete them", err=True)
         return False
     return click.confirm(f"Delete these {len(runs)} runs?", default=False, err=True)
 
