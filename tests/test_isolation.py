@@ -1,4 +1,4 @@
-"""The walls around the tests themselves: a test can reach neither the user's home nor another machine."""
+"""Isolation of the tests themselves: a test can reach neither the user's home nor another machine."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from podium.attempt.programs import default_agent
 from tests.installed import agent, built_in
 
 HEAD = "podium: 1\nname: flow\nagents:\n  w: {type: scripted, script: cast.yaml}\n"
-NO_WALLS = "bubblewrap is not installed; install it: sudo apt-get install bubblewrap"
+NO_BUBBLEWRAP = "bubblewrap is not installed; install it: sudo apt-get install bubblewrap"
 THERE = built_in("scripted", "command")
 
 
@@ -48,13 +48,15 @@ def test_each_thing_is_named_with_its_step(tmp_path: Path, steps: str, said: str
     assert found == () if said is None else said in "\n".join(found)
 
 
-def test_weaker_walls_that_the_user_typed_are_enough(tmp_path: Path) -> None:
+def test_a_weaker_sandbox_that_the_user_chose_is_enough(tmp_path: Path) -> None:
     file = tmp_path / "flow.yaml"
     file.write_text("podium: 1\nname: flow\nsteps:\n  a: {run: [echo, x], sandbox: bubblewrap}\n")
     workflow = open_workflow(file, project=tmp_path)
 
-    assert unsupported(workflow, HostCapabilities({}, "limits", NO_WALLS)) == ()
-    assert "bubblewrap is not installed" in unsupported(workflow, HostCapabilities({}, None, NO_WALLS))[0]
+    assert unsupported(workflow, HostCapabilities({}, "limits", NO_BUBBLEWRAP)) == ()
+    assert (
+        "bubblewrap is not installed" in unsupported(workflow, HostCapabilities({}, None, NO_BUBBLEWRAP))[0]
+    )
     assert unsupported(workflow, HostCapabilities({})) == ()
 
 
@@ -69,7 +71,7 @@ def test_weaker_walls_that_the_user_typed_are_enough(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("sandbox", [None, "auto", "limits", "none"])
-def test_an_agent_that_needs_stronger_walls_than_there_are_runs_only_if_the_user_typed_weaker_ones(
+def test_an_agent_runs_in_a_weaker_sandbox_than_it_needs_only_if_the_user_chose_that(
     tmp_path: Path, steps: str, sandbox: str | None
 ) -> None:
     (tmp_path / "cast.yaml").write_text("[]\n")
@@ -78,11 +80,9 @@ def test_an_agent_that_needs_stronger_walls_than_there_are_runs_only_if_the_user
     workflow = open_workflow(file, project=tmp_path)
 
     agents = built_in("scripted", "command", "claude")
-    found = unsupported(workflow, HostCapabilities(agents, sandbox, NO_WALLS))
+    found = unsupported(workflow, HostCapabilities(agents, sandbox, NO_BUBBLEWRAP))
 
-    said = (
-        f"claude needs bubblewrap: {NO_WALLS}; or --sandbox limits runs it in a weaker sandbox, at your risk"
-    )
+    said = f"claude needs bubblewrap: {NO_BUBBLEWRAP}; or --sandbox limits runs it in a weaker sandbox, at your risk"
     assert [line.endswith(said) for line in found] == ([True] if sandbox in (None, "auto") else [])
     assert unsupported(workflow, HostCapabilities(agents, sandbox)) == ()
 

@@ -60,7 +60,7 @@ def test_a_key_that_the_run_would_not_hide_is_not_given(project: Project, tmp_pa
     assert "takes its key from THEIR_KEY, which is not masked in this run" in played.result("a")["message"]
 
 
-def test_an_agent_that_becomes_known_in_the_run_needs_its_walls_too(
+def test_an_agent_that_is_chosen_during_the_run_needs_its_sandbox_too(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(AGENTS, "claude", agent("claude", Keyed()))

@@ -44,9 +44,9 @@ class TestLimitsSandbox(SandboxContract):
         return LimitsSandbox()
 
     def test_memory_beyond_the_limit_is_refused(self, folder: Path) -> None:
-        walls = SandboxPolicy(writable=(folder,), memory_bytes=256 << 20)
+        policy = SandboxPolicy(writable=(folder,), memory_bytes=256 << 20)
 
-        assert is_refused(anyio.run(LimitsSandbox().run, self.launch(folder, HUNGRY), walls))
+        assert is_refused(anyio.run(LimitsSandbox().run, self.launch(folder, HUNGRY), policy))
 
     def test_the_stricter_of_two_limits_applies(self, folder: Path) -> None:
         launch = replace(self.launch(folder, HUNGRY), limits=Limits(memory_bytes=256 << 20))
@@ -81,9 +81,9 @@ class TestBubblewrapSandbox(SandboxContract):
         return work
 
     def test_memory_beyond_the_limit_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
-        walls = SandboxPolicy(writable=(folder,), memory_bytes=256 << 20)
+        policy = SandboxPolicy(writable=(folder,), memory_bytes=256 << 20)
 
-        assert is_refused(anyio.run(sandbox.run, self.launch(folder, HUNGRY), walls))
+        assert is_refused(anyio.run(sandbox.run, self.launch(folder, HUNGRY), policy))
 
     @pytest.mark.parametrize("place", ["/dev/shm", "/tmp", "/var/tmp"])
     def test_a_mount_below_a_new_folder_is_visible_and_its_hidden_part_is_not(
@@ -96,10 +96,10 @@ class TestBubblewrapSandbox(SandboxContract):
             secret.write_text("s", "utf-8")
             (folder / "file").write_text("here", "utf-8")
             give_ownership(folder, BubblewrapSandbox().owner)
-            walls = replace(self.policy(folder), hidden=(secret.parent,))
+            policy = replace(self.policy(folder), hidden=(secret.parent,))
             code = f"print(open('file').read(), __import__('os').path.exists({str(secret)!r}))"
 
-            done = anyio.run(sandbox.run, self.launch(folder, code), walls)
+            done = anyio.run(sandbox.run, self.launch(folder, code), policy)
 
         assert (done.stdout.text(), done.stderr.text()) == ("here False\n", "")
 

@@ -228,7 +228,7 @@ steps:
     '- match: {step: write}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.25\n',
     landed=1,
 )
-WALLS: Final = Story(LANDING.steps, LANDING.cast, landed=1, sandbox="auto")
+SANDBOXED_LANDING: Final = Story(LANDING.steps, LANDING.cast, landed=1, sandbox="auto")
 
 STORIES: Final = {
     "linear": LINEAR,
@@ -241,7 +241,7 @@ STORIES: Final = {
     "sub_workflow": SUB_WORKFLOW,
     "for_each": FOR_EACH,
     "landing": LANDING,
-    "landing_within_walls": WALLS,
+    "landing_in_sandbox": SANDBOXED_LANDING,
 }
 
 # Takes several times as long as the others: for kills at random moments.

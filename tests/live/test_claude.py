@@ -140,7 +140,7 @@ def test_a_tool_that_the_role_does_not_have_is_not_even_offered(tmp_path: Path) 
 
 @pytest.mark.parametrize("judge", [False, True])
 def test_files_outside_of_its_folder_are_neither_read_nor_written(tmp_path: Path, judge: bool) -> None:
-    """By its own tools; what a shell may do is for walls to say."""
+    """By its own tools; the sandbox decides what a shell may do."""
     outside, inside = tmp_path / "outside.txt", tmp_path / "cwd/inside.txt"
     outside.write_text("NOT YOURS")
     inside.parent.mkdir()

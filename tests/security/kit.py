@@ -33,6 +33,6 @@ def as_ordinary_user(*argv: str) -> tuple[str, ...]:
 
 
 def without_namespaces(*argv: str) -> tuple[str, ...]:
-    """The same where user namespaces are disabled, so that nobody can build walls."""
+    """The same with user namespaces disabled, so that no sandbox can be built."""
     off = ("bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--", *argv)
     return as_ordinary_user(*off)

@@ -69,18 +69,18 @@ class TestContainerSandbox(SandboxContract):
 
     @pytest.mark.req("R180", "R186")
     def test_memory_beyond_the_limit_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
-        walls = replace(self.policy(folder), memory_bytes=256 << 20)
+        policy = replace(self.policy(folder), memory_bytes=256 << 20)
 
-        done = anyio.run(sandbox.run, self.launch(folder, "x = b'x' * (1 << 30); print('got it')"), walls)
+        done = anyio.run(sandbox.run, self.launch(folder, "x = b'x' * (1 << 30); print('got it')"), policy)
 
         assert done.exit_code != 0
         assert "got it" not in done.stdout.text()
 
     def test_a_way_out_to_single_hosts_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
-        walls = SandboxPolicy(writable=(folder,), network=("packages.example:443",))
+        policy = SandboxPolicy(writable=(folder,), network=("packages.example:443",))
 
         with pytest.raises(ConfigurationError, match="cannot give access to single hosts"):
-            anyio.run(sandbox.run, self.launch(folder, "1"), walls)
+            anyio.run(sandbox.run, self.launch(folder, "1"), policy)
 
 
 def test_a_container_without_an_image_is_refused() -> None:

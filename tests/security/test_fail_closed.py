@@ -1,4 +1,4 @@
-"""Where walls are missing Podium refuses or names the weaker mode; it is never weaker in silence (issue 5, point 9)."""
+"""Without a working sandbox Podium refuses, or names the weaker mode; it is never silently weaker (issue 5, point 9)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ from tests.e2e.kit import Ended, Project, closing, new_project
 from tests.security.kit import ORDINARY, as_ordinary_user, without_namespaces
 
 pytestmark = pytest.mark.security
-needs_walls = pytest.mark.skipif(bubblewrap_probe.probe() is not None, reason="bubblewrap does not hold here")
+needs_bubblewrap = pytest.mark.skipif(
+    bubblewrap_probe.probe() is not None, reason="bubblewrap does not hold here"
+)
 
 FILE = "workflows/w.yaml"
 MODEL = "podium: 1\nname: w\nsteps:\n  fix: {agent: claude, prompt: Fix it., gates: [{run: [echo, ok]}]}\n"
@@ -72,22 +74,22 @@ def test_bubblewrap_that_is_not_installed_is_said_with_the_line_that_installs_it
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root drops rights")
-def test_root_builds_no_walls_that_it_could_not_stand_outside_of(tmp_path: Path) -> None:
-    """bubblewrap of root is no wall, so without the program that drops root's rights there is none (facts 0.1)."""
+def test_root_builds_no_sandbox_without_the_program_that_drops_its_rights(tmp_path: Path) -> None:
+    """A bubblewrap started by root does not isolate, so without the program that drops root's rights there is no sandbox (facts 0.1)."""
     lacking = bubblewrap_probe.probe(setpriv=tmp_path / "setpriv")
 
     assert lacking is not None
     assert "root needs to drop its rights" in lacking.reason
 
 
-def test_the_user_within_walls_that_root_builds_is_not_root() -> None:
+def test_the_user_in_a_sandbox_that_root_builds_is_not_root() -> None:
     words = bubblewrap_argv.command_line(View(mounts=(), cwd=Path("/")), ["true"], {}, is_root=True)
 
     assert words.index("--reuid=65534") < len(words) - 1 - words[::-1].index("/usr/bin/bwrap")
 
 
 @pytest.mark.req("R009", "C16")
-@needs_walls
+@needs_bubblewrap
 def test_without_user_namespaces_an_agent_that_a_model_steers_is_refused(project: Project) -> None:
     done = podium(project, without_namespaces, "run", "workflows/m.yaml")
 
@@ -100,15 +102,15 @@ def test_without_user_namespaces_an_agent_that_a_model_steers_is_refused(project
         assert store is None or store.heads() == ()
 
 
-@needs_walls
-def test_without_user_namespaces_walls_that_were_typed_are_refused(project: Project) -> None:
+@needs_bubblewrap
+def test_without_user_namespaces_a_sandbox_that_the_user_chose_is_refused(project: Project) -> None:
     done = podium(project, without_namespaces, "run", FILE, "--sandbox", "bubblewrap")
 
     assert done.code == 2, done.err
     assert "sandbox bubblewrap: bubblewrap does not work here" in done.err
 
 
-@needs_walls
+@needs_bubblewrap
 def test_without_user_namespaces_a_plain_command_runs_and_the_weaker_level_is_in_the_log(
     project: Project,
 ) -> None:
@@ -119,16 +121,16 @@ def test_without_user_namespaces_a_plain_command_runs_and_the_weaker_level_is_in
 
 
 @pytest.mark.req("C16")
-@needs_walls
-def test_with_walls_the_log_says_so(project: Project) -> None:
+@needs_bubblewrap
+def test_the_log_names_the_sandbox(project: Project) -> None:
     done = project.podium("run", FILE, "--json")
 
     assert done.code == 0, done.err
     assert levels(project) == ["bubblewrap"]
 
 
-@needs_walls
-def test_an_ordinary_user_has_the_same_walls(project: Project) -> None:
+@needs_bubblewrap
+def test_an_ordinary_user_has_the_same_sandbox(project: Project) -> None:
     done = podium(project, as_ordinary_user, "run", FILE, "--json")
 
     assert done.code == 0, done.err
@@ -136,7 +138,7 @@ def test_an_ordinary_user_has_the_same_walls(project: Project) -> None:
 
 
 @pytest.mark.req("C16")
-@needs_walls
+@needs_bubblewrap
 @pytest.mark.parametrize(("typed", "told"), [("none", "none"), ("limits", "limits")])
 def test_a_weaker_level_that_a_step_names_is_in_the_log(project: Project, typed: str, told: str) -> None:
     project.commit({FILE: f"{PLAIN.rstrip()[:-1]}, sandbox: {typed}}}\n"}, "typed")
@@ -147,7 +149,7 @@ def test_a_weaker_level_that_a_step_names_is_in_the_log(project: Project, typed:
     assert levels(project) == [told]
 
 
-@needs_walls
+@needs_bubblewrap
 def test_an_open_network_is_in_the_log(project: Project) -> None:
     project.commit({FILE: f"{PLAIN.rstrip()[:-1]}, network: open}}\n"}, "typed")
 
@@ -171,7 +173,7 @@ def launch(folder: Path, code: str) -> Launch:
     )
 
 
-@needs_walls
+@needs_bubblewrap
 def test_with_a_dead_model_api_nothing_goes_round_the_broker(tmp_path: Path) -> None:
     give_ownership(tmp_path, BubblewrapSandbox().owner)
     with socket.socket() as taken:
@@ -184,15 +186,15 @@ def test_with_a_dead_model_api_nothing_goes_round_the_broker(tmp_path: Path) -> 
             "except urllib.error.HTTPError as error: print('answered', error.code)\n"
             f"print(socket.socket().connect_ex(('127.0.0.1', {port})))"
         )
-        walls = SandboxPolicy(writable=(tmp_path,), service=service)
-        done = anyio.run(BubblewrapSandbox().run, launch(tmp_path, code), walls)
+        policy = SandboxPolicy(writable=(tmp_path,), service=service)
+        done = anyio.run(BubblewrapSandbox().run, launch(tmp_path, code), policy)
 
     answered, direct = done.stdout.text().splitlines()
     assert answered.startswith("answered 50")
     assert int(direct) != 0
 
 
-@needs_walls
+@needs_bubblewrap
 def test_without_a_way_out_there_is_no_broker_to_be_found(tmp_path: Path) -> None:
     give_ownership(tmp_path, BubblewrapSandbox().owner)
     code = f"import socket; print(socket.socket().connect_ex({BROKER!r}))"

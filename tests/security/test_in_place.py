@@ -1,4 +1,4 @@
-"""Within walls the workspace stands in the project's place: tools of the project judge the captured tree (issue 5, 8)."""
+"""In a sandbox the workspace is mounted at the project's path: tools of the project judge the captured tree (issue 5, 8)."""
 
 from __future__ import annotations
 

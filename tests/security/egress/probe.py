@@ -1,4 +1,4 @@
-"""Runs within the walls: calls the model, then looks for the key wherever a process can look."""
+"""Runs in the sandbox: calls the model, then looks for the key wherever a process can look."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Within the walls of bubblewrap: the model answers, and neither its key nor any other way out is to be found."""
+"""In a bubblewrap sandbox the model answers, and a process finds neither its key nor any other way out."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ with socket.create_connection(("127.0.0.1", 8082)) as stream:
 
 
 @pytest.fixture(autouse=True)
-def walls_that_hold() -> None:
+def working_sandbox() -> None:
     lacking = machine.probe()
     if lacking is not None:
         pytest.skip(f"{lacking.reason}; {lacking.fix}")
@@ -65,7 +65,7 @@ def ran(
     words: Callable[[Api], Sequence[str]] = lambda _: (),
     env: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Finished, Api]:
-    """A script within walls; every host that is listed leads to the one API."""
+    """A script in the sandbox; every listed host leads to the one API."""
 
     async def go() -> tuple[Finished, Api]:
         async with api() as model:

@@ -1,4 +1,4 @@
-"""Whole steps within walls: a command reaches what it lists and nothing else, and what it asked for is on record."""
+"""Whole steps in a sandbox: a command reaches only the hosts that it lists, and its requests are recorded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ except OSError as error:
 
 
 @pytest.fixture(autouse=True)
-def walls_that_hold() -> None:
+def working_sandbox() -> None:
     lacking = machine.probe()
     if lacking is not None:
         pytest.skip(f"{lacking.reason}; {lacking.fix}")
@@ -107,7 +107,7 @@ class Renewing:
         return AgentResult(text=finished.stderr.text() or "done")
 
 
-def test_a_login_that_was_renewed_within_walls_comes_back(tmp_path: Path) -> None:
+def test_a_login_that_was_renewed_in_the_sandbox_is_copied_back(tmp_path: Path) -> None:
     kept: list[tuple[str, bytes]] = []
     agents = {"claude": agent("claude", Renewing())}
     flow = "agents: {claude: {}}\nsteps: {it: {agent: claude, prompt: hi, no_change: pass}}"

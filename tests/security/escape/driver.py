@@ -1,4 +1,4 @@
-"""Plants what must not be reached, tries every probe outside and within walls, and prints what came of it as JSON.
+"""Plants what must not be reached, tries every probe outside and inside the sandbox, and prints the results as JSON.
 
 Started as a process of its own, by root or by an ordinary user: `python driver.py LEVEL [IMAGE]`.
 """
@@ -34,7 +34,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def plant(base: Path, held: ExitStack) -> dict[str, Any]:
-    """All of it belongs to whoever runs this, so that only walls keep a process from it."""
+    """All of it belongs to the user that runs this, so that only the sandbox keeps a process from it."""
     project, home = base / "project", base / "home"
     files = {
         home / "secret": TOKEN,

@@ -1,6 +1,6 @@
-"""Small programs that try to get out. Each says `got(...)` if it could do what walls must prevent.
+"""Small programs that try to get out. Each says `got(...)` if it could do what the sandbox must prevent.
 
-They run in escape/runner.py, one process each, within walls and, as the control that they are not merely broken,
+They run in escape/runner.py, one process each, in the sandbox and, as the control that they are not merely broken,
 outside of them. Rule: outside, a probe does no harm. It opens for writing and writes nothing, makes files without a
 name, mounts in a namespace of its own, and aims only at what the driver has planted.
 """
@@ -18,7 +18,7 @@ class Probe:
     name: str
     code: str
     control: Control = "all"
-    """Who can do this outside of walls: everybody, only root, or nobody can be asked to try."""
+    """Who can do this outside the sandbox: every user, only root, or not tried because it would do harm."""
 
 
 FILES = (
@@ -97,7 +97,7 @@ MOUNTS = (
     Probe("enter_the_network_of_another", "enter('net', 0x40000000); got('entered')", "root"),
     Probe("enter_the_processes_of_another", "enter('pid', 0x20000000); got('entered')", "root"),
     Probe(
-        "build_walls_within_walls",
+        "build_a_sandbox_inside",
         "run('bwrap', '--unshare-user', '--ro-bind', '/', '/', 'true'); got('nested')",
     ),
     Probe("make_a_device", "os.mknod('disk', stat.S_IFBLK | 0o600, os.makedev(8, 0)); got('made')", "root"),

@@ -54,7 +54,7 @@ def call(function: Any, *args: Any) -> None:
 
 
 def apart() -> None:
-    """So that root, outside, mounts for itself alone. Within walls it is refused, and what follows as well."""
+    """So that root, outside, mounts for itself alone. In the sandbox this is refused, and so are the mounts after it."""
     if libc.unshare(0x20000) == 0:
         call(libc.mount, None, b"/", None, 0x44000, None)
 

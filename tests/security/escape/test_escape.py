@@ -1,4 +1,4 @@
-"""Nothing that is tried from within walls succeeds, whether root or an ordinary user has built them (R109, R182, X7)."""
+"""No probe succeeds inside the sandbox, whether root or an ordinary user built it (R109, R182, X7)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USERS = ("root", "ordinary")
 
 @cache
 def tried(user: str, *level: str) -> dict[str, Any]:
-    """All probes at once, each in a process of its own: building the walls costs more than trying them."""
+    """All probes at once, each in a process of its own: building the sandbox takes longer than the probes."""
     argv = (sys.executable, str(DRIVER), *level)
     done = subprocess.run(
         as_ordinary_user(*argv) if user == "ordinary" else argv,
@@ -79,7 +79,7 @@ def test_within_a_container_a_process_cannot(probe: Probe) -> None:
 
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-def test_outside_of_walls_the_same_probe_succeeds(probe: Probe, user: str) -> None:
+def test_outside_the_sandbox_the_same_probe_succeeds(probe: Probe, user: str) -> None:
     """Or the refusal above would say nothing."""
     skip_unless_possible(user)
     said = tried(user, "bubblewrap")["outside"][probe.name]

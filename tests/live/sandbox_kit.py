@@ -49,7 +49,7 @@ ACCOUNT = {
 """What codex asks of its vendor before it begins, if it has a login."""
 
 
-def needs_walls() -> None:
+def needs_bubblewrap() -> None:
     lacking = bubblewrap_probe.probe()
     if lacking is not None:
         pytest.skip(f"{lacking.reason}; {lacking.fix}")
@@ -66,7 +66,7 @@ class Once(Asked):
 
 
 @dataclass(frozen=True, slots=True)
-class Walled:
+class SandboxedRun:
     live: Asked
     played: Played
 
@@ -89,7 +89,7 @@ def play(
     sandbox: BubblewrapSandbox | None = None,
     secrets: Mapping[str, str] | None = None,
     **more: Any,
-) -> Walled:
+) -> SandboxedRun:
     clock, seen = Clock(), list[tuple[str, Progress]]()
     path = os.environ.get("PATH", os.defpath)
     made = bench(
@@ -103,11 +103,11 @@ def play(
     ).given(
         agents=agents,
         sandboxes=OneSandbox(sandbox or BubblewrapSandbox()),
-        marker=f"podium-walled-{os.getpid()}",
+        marker=f"podium-sandboxed-{os.getpid()}",
         **more,
     )
     live = Once(made.workflow, made.host, made.root, clock=clock, seen=seen)
-    return Walled(live, live.play())
+    return SandboxedRun(live, live.play())
 
 
 def leads_to(port: int) -> Callable[[str, int], Awaitable[Sequence[tuple[str, int]]]]:

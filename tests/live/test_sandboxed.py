@@ -1,4 +1,4 @@
-"""The real claude, codex and gemini within walls: without their key, or with a login and no way but to their vendor."""
+"""The real claude, codex and gemini in a sandbox: without their key, or with a login and access to their vendor only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.git.kit import Project, new_project
 from tests.installed import built_in
 from tests.live.kit import patch
 from tests.live.programs import found
-from tests.live.walled_kit import KEY, leads_to, needs_walls, play, vendor
+from tests.live.sandbox_kit import KEY, leads_to, needs_bubblewrap, play, vendor
 from tests.relays import trust
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
@@ -38,7 +38,7 @@ SHELLS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    needs_walls()
+    needs_bubblewrap()
     return new_project(tmp_path / "project", {"README.md": "hello\n", "src/app.py": "x = 1\n"})
 
 
