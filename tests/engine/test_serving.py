@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from podium.app.run.serve import AGAIN, Service
+from podium.app.run.serve import RETRY_DELAY, Service
 from podium.core.events import TimerFired
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Pause
@@ -167,5 +167,5 @@ def test_a_run_that_cannot_be_carried_on_is_told_of_once_and_not_tried_all_the_t
     world.service.note(run)
 
     assert world.ready() == []
-    assert world.later(AGAIN + 1) == ["a command is queued"]
+    assert world.later(RETRY_DELAY + 1) == ["a command is queued"]
     assert ["definition has changed" in line for line in world.said] == [True]

@@ -91,7 +91,7 @@ def _task_text(attempt: AgentAttempt) -> str:
 
 
 def _key(attempt: AgentAttempt, task: str) -> str:
-    """The request key of the task, whoever does it."""
+    """The request key of the task, which does not depend on the person who does it."""
     step = attempt.step
     words = task.replace(attempt.nonce, "").replace(attempt.host.run, "")
     output = (step.output.kind, step.output.schema, step.output.choices)

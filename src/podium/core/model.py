@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Value
@@ -28,18 +27,11 @@ from podium.core.policy import (
     PolicyRule,
     Retry,
 )
-from podium.core.settings import Prompt, StepSettings, WorkflowConfig
+from podium.core.settings import Prompt, StepSettings, WorkflowConfig, no_fields
 from podium.core.types import Millis, Outcome, Severity
 
 Fields: TypeAlias = Mapping[str, Any]
 """JSON-like settings that the core passes on, unread, to the code that performs an attempt."""
-
-NO_FIELDS: Final[Fields] = MappingProxyType({})
-
-
-def no_fields() -> Mapping[Any, Any]:
-    """Return the one empty, read-only map that is the default of every map in the model."""
-    return NO_FIELDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,13 @@ from typing import Any, Final, Literal
 from podium.core.expressions.templates import Value
 from podium.core.fast_dataclass import dataclass
 
+NO_FIELDS: Final[Mapping[Any, Any]] = MappingProxyType({})
+
+
+def no_fields() -> Mapping[Any, Any]:
+    """Return the one empty, read-only map that is the default of every map in the model and the settings."""
+    return NO_FIELDS
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -74,24 +81,17 @@ class StepSettings:
     context: ContextSettings = ContextSettings()
 
 
-def _empty() -> Mapping[str, Any]:
-    return _EMPTY
-
-
-_EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class WorkflowConfig:
     """What the attempts of all steps of a workflow share."""
 
-    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=_empty)
+    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=no_fields)
     """The settings of each configured agent, which may contain inserts."""
-    roles: Mapping[str, Mapping[str, Any]] = field(default_factory=_empty)
+    roles: Mapping[str, Mapping[str, Any]] = field(default_factory=no_fields)
     """For roles that are chosen during the run; a role that the file names is part of its steps."""
-    partials: Mapping[str, str] = field(default_factory=_empty)
+    partials: Mapping[str, str] = field(default_factory=no_fields)
     """The partials of the user and of the project, by file name."""
-    record: Mapping[str, Any] = field(default_factory=_empty)
+    record: Mapping[str, Any] = field(default_factory=no_fields)
     secrets: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
     works_in_project: bool = False
@@ -109,7 +109,7 @@ def present(settings: object) -> dict[str, Any] | None:
 
 
 def written_values(settings: StepSettings, names: Iterable[str]) -> tuple[Value, ...]:
-    """The values of these settings, for whoever fills them in or compares them; None for each that was not made."""
+    """The values of these settings, so that a caller can fill them in or compare them; None for a setting that was not made."""
     return tuple(_value(getattr(settings, name)) for name in names)
 
 

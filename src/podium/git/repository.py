@@ -176,7 +176,7 @@ def read_uncommitted(repository: Repository) -> tuple[str, ...]:
 
 
 def read_ignored(repository: Repository) -> tuple[str, ...]:
-    """Untracked paths in the user's work tree that git ignores; a folder stands for all that is in it."""
+    """Untracked paths in the user's work tree that git ignores; a folder includes everything in it."""
     out = run(
         personal(repository), "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames",
         # Not `ls-files --ignored --directory`, which also names a folder that holds ignored files only.

@@ -67,7 +67,7 @@ class Deferred:
 
 
 def capture(names: InstanceNames, chains: Iterable[Chain] | None) -> NameValues:
-    """The values that these chains read; None stands for every visible name."""
+    """The values that these chains read; None means every visible name."""
     if chains is None:
         chains = tuple((name,) for name in names.visible())
     return _capture_map(names.lookup, _tree_of(chains), names)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from podium.core.hash_chain import RunId
-from podium.core.model import Fields, no_fields
+from podium.core.model import Fields
+from podium.core.settings import no_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ class ServiceAgentContract:
 
     def test_an_unreachable_service_is_a_failure_that_names_the_address(self, request_: AgentRequest) -> None:
         with socket.socket() as closed:
-            closed.bind(("127.0.0.1", 0))  # nobody listens, and nobody else gets the port
+            closed.bind(("127.0.0.1", 0))  # nothing listens, and no other process gets the port
             port = closed.getsockname()[1]
             result = self.call(request_, f"http://127.0.0.1:{port}")
 

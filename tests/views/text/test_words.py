@@ -133,7 +133,7 @@ def pending(kind: str, **fields: object) -> Pending:
     [
         (pending("approval", by=("ann",)), "an answer from ann", "podium approve r a"),
         (
-            pending("approval", approvals=2, given=("ann",)),
+            pending("approval", approvals=2, approved_by=("ann",)),
             "an answer from anyone (1 of 2)",
             "podium approve r a",
         ),

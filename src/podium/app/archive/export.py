@@ -40,12 +40,12 @@ BUNDLE: Final = "trees.bundle"
 DIFF: Final = "change.diff"
 DEFINITION: Final = "definition"
 RECORDS: Final = "records"
-KEPT: Final = ("agent_logs", "artifacts", "evidence", "feedback", "outputs")
+EXPORTED_FOLDERS: Final = ("agent_logs", "artifacts", "evidence", "feedback", "outputs")
 VIEWS: Final = ("run.json", "run_manifest.yaml", "run_summary.md", "audit.log")
 README: Final = """\
 # Run {run}
 
-What happened in this run of Podium, for whoever wants to check it.
+What happened in this run of Podium, with everything needed to check it.
 
 - `podium verify .` checks all of it, without a network: every file by its hash, the chain of the events, the
   definition by its fingerprint, and that every tree an event or a verdict names is here.
@@ -56,7 +56,7 @@ What happened in this run of Podium, for whoever wants to check it.
   `git --git-dir trees.git show refs/podium/trees/TREE:PATH` shows a file. `change.diff` is what the run changed.
 - `records/`: prompts, answers, output of gates and their reports, artifacts, and a summary.
 
-The hash of `manifest.json` stands for the whole folder: compare it with the one you were told.
+The hash of `manifest.json` covers the whole folder: compare it with the one that you were sent.
 """
 
 
@@ -165,7 +165,7 @@ def _put(folder: Path, name: str, data: bytes) -> None:
 
 def _copy_records(source: Path, target: Path) -> None:
     """Regular files only: links that an agent has left are not followed."""
-    names = [name for kind in KEPT if (source / kind).is_dir() for name in _below(source, kind)]
+    names = [name for kind in EXPORTED_FOLDERS if (source / kind).is_dir() for name in _below(source, kind)]
     for name in (*names, *VIEWS):
         path = source / name
         if path.is_file() and not path.is_symlink():

@@ -142,7 +142,7 @@ class _Spending:
                 book.worked += at - book.since
 
     def _pause(self, at: int) -> None:
-        """Nobody worked between the last event and this moment."""
+        """No process worked between the last event and this moment."""
         for book in self.books.values():
             if book.busy:
                 book.worked += max(0, self._at - book.since)

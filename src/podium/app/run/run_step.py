@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from podium.app.run.start import RunRequest, StartedRun, start_run
 from podium.app.values import own_name
 from podium.core.addresses import ROOT
-from podium.core.model import Block, Step, Workflow, no_fields
+from podium.core.model import Block, Step, Workflow
+from podium.core.settings import no_fields
 from podium.core.state import State
 from podium.errors import ConfigurationError
 from podium.git.branches import gc

@@ -34,7 +34,7 @@ OPEN: Final = ("running", "waiting")
 PATIENCE_S: Final = 10.0
 YOUNG: Final = 10_000
 """Milliseconds in which the process that has created a run starts to drive it."""
-AGAIN: Final = 60_000
+RETRY_DELAY: Final = 60_000
 
 
 class ServiceLine(NamedTuple):
@@ -180,7 +180,7 @@ class Service:
         self._look(head, observed)
         if not observed.waits or unread.commands:
             # It failed; if it were started at once, it would fail again.
-            observed.seq, observed.not_before = -1, Millis(self.now() + AGAIN)
+            observed.seq, observed.not_before = -1, Millis(self.now() + RETRY_DELAY)
 
     def _stop(self) -> None:
         """Interrupt the active runs without cancelling them: they continue when they are resumed."""

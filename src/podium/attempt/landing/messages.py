@@ -38,11 +38,11 @@ def taken_off(landing: Landing, commit: str) -> str:
 
 
 def left_behind(run: str, step: str, landing: Landing, behind: str) -> str:
-    again = "" if step.startswith("!") else f", or podium rerun {run} {shlex.quote(step)}"
+    rerun_command = "" if step.startswith("!") else f", or podium rerun {run} {shlex.quote(step)}"
     return (
         f'"{landing.branch}" has moved, but your checked-out files could not follow: {behind}. '
         "Until they do, a commit there takes the landing back; once nothing is in the way, let them follow: "
-        f"podium apply {run}{again}"
+        f"podium apply {run}{rerun_command}"
     )
 
 

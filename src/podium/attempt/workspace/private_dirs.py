@@ -33,9 +33,9 @@ class PrivateDirPool:
     def __init__(self) -> None:
         self._idle: list[PrivateDirs] = []
 
-    def take(self, parent: Path, *, again: bool, owner: Owner | None) -> PrivateDirs:
-        """`again` allows folders that an earlier attempt has used."""
-        if again and self._idle:
+    def take(self, parent: Path, *, reusable: bool, owner: Owner | None) -> PrivateDirs:
+        """`reusable` allows folders that an earlier attempt has used."""
+        if reusable and self._idle:
             return self._idle.pop()
         folder = parent / f"w{secrets.token_hex(4)}"
         home, tmp = folder / "home", folder / "tmp"
@@ -45,9 +45,9 @@ class PrivateDirPool:
             give_ownership(each, owner)
         return PrivateDirs(folder, home, tmp)
 
-    async def give_back(self, private: PrivateDirs, *, again: bool) -> None:
+    async def give_back(self, private: PrivateDirs, *, reusable: bool) -> None:
         """Called after the attempt's processes have ended. Deletes the folders, unless they are unchanged and reusable."""
-        if again and all(map(_is_as_made, (private.home, private.tmp))):
+        if reusable and all(map(_is_as_made, (private.home, private.tmp))):
             self._idle.append(private)
         elif not _removed(private.home, private.tmp, private.folder):
             with CancelScope(shield=True):

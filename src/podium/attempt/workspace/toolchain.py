@@ -92,7 +92,7 @@ def check_editable(
             raise EditableInstall(
                 f'"{argv[0]}" would use {_shown(venv, project)}, in which this project is installed as editable: it '
                 f"would test your own files, not the captured ones (sandbox level: {level})",
-                hint="install bubblewrap so that the captured tree stands in the project's place, or install the "
+                hint="install bubblewrap so that the captured tree appears at the project's path, or install the "
                 "project without -e, or only its dependencies",
             )
 

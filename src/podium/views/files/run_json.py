@@ -133,7 +133,7 @@ def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
         "due": iso_or_none(pending.due),
         "by": list(pending.by),
         "approvals": pending.approvals,
-        "given": list(pending.given),
+        "given": list(pending.approved_by),
         "about": pending.about,
         "shows": list(pending.shows),
         "base": comparison_base(view, pending) if pending.actions else pending.base,

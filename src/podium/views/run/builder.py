@@ -186,7 +186,7 @@ class RunViewBuilder:
             case events.ApprovalGiven():
                 pending = self._pending.get(event.path)
                 if pending is not None:
-                    self._pending[event.path] = pending._replace(given=(*pending.given, event.by))
+                    self._pending[event.path] = pending._replace(approved_by=(*pending.approved_by, event.by))
             case events.WaitEnded() | events.SignalReceived():
                 self._pending.pop(event.path, None)
                 self._change(event.path, status="checking")

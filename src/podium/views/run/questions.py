@@ -117,7 +117,7 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         actions=actions_of(step),
         by=request.by,
         approvals=request.approvals,
-        given=tuple(approval.by for approval in leaf.approvals),
+        approved_by=tuple(approval.by for approval in leaf.approvals),
         about=leaf.place.topic,
         shows=shows,
         base=leaf.place.base,

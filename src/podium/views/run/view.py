@@ -104,7 +104,7 @@ class Pending(NamedTuple):
     actions: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     approvals: int = 1
-    given: tuple[str, ...] = ()
+    approved_by: tuple[str, ...] = ()
     about: str = ""
     shows: tuple[str, ...] = ()
     base: Tree | None = None

@@ -119,7 +119,7 @@ def waits_for(pending: Pending) -> str:
     people = ", ".join(pending.by) or "anyone"
     match pending.kind:
         case "approval" | "question" | "exhausted" | "advice" | "consent" | "price":
-            more = f" ({len(pending.given)} of {pending.approvals})" if pending.approvals > 1 else ""
+            more = f" ({len(pending.approved_by)} of {pending.approvals})" if pending.approvals > 1 else ""
             return f"an answer from {people}{more}"
         case "by_hand":
             return "a person's work"

@@ -16,7 +16,7 @@ from podium.workflow.source.files import Tree, read_tree
 from podium.workflow.source.nodes import Node, fields, items, text
 
 ALL_ROLES: Final = "*"
-"""Stands for all roles, where the role is known only at run time."""
+"""Means all roles, where the role is known only at run time."""
 
 
 @dataclass(frozen=True, slots=True)

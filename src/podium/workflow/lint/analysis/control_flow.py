@@ -20,7 +20,7 @@ LEAVES_BLOCK: Final = -1
 """Control leaves the block before it is finished: `fail`, `break`, a failure without a route."""
 
 NEVER: Final = "never"
-"""Stands for a step that was never entered, next to the outcomes."""
+"""The mark of a step that was never entered, next to the outcomes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from podium.attempt.workspace.private_dirs import PrivateDirPool, PrivateDirs
 
 
 def used_then_given_back(
-    homes: PrivateDirPool, parent: Path, use: Callable[[PrivateDirs], None], *, again: bool = True
+    homes: PrivateDirPool, parent: Path, use: Callable[[PrivateDirs], None], *, reusable: bool = True
 ) -> PrivateDirs:
-    private = homes.take(parent, again=again, owner=None)
+    private = homes.take(parent, reusable=reusable, owner=None)
     use(private)
-    anyio.run(lambda: homes.give_back(private, again=again))
+    anyio.run(lambda: homes.give_back(private, reusable=reusable))
     return private
 
 
@@ -36,11 +36,11 @@ def test_a_folder_that_was_left_as_it_was_made_is_used_again(tmp_path: Path) -> 
     homes = PrivateDirPool()
     first = used_then_given_back(homes, tmp_path, nothing)
 
-    second = homes.take(tmp_path, again=True, owner=None)
+    second = homes.take(tmp_path, reusable=True, owner=None)
 
     assert second == first
     assert is_fresh(second)
-    assert homes.take(tmp_path, again=True, owner=None) != first, "it is in use"
+    assert homes.take(tmp_path, reusable=True, owner=None) != first, "it is in use"
 
 
 @pytest.mark.req("C13")
@@ -48,10 +48,10 @@ def test_one_for_a_single_use_is_new_and_gone_afterwards(tmp_path: Path) -> None
     homes = PrivateDirPool()
     used_then_given_back(homes, tmp_path, nothing)
 
-    once = used_then_given_back(homes, tmp_path, nothing, again=False)
+    once = used_then_given_back(homes, tmp_path, nothing, reusable=False)
 
     assert not once.folder.exists()
-    assert homes.take(tmp_path, again=False, owner=None) != once
+    assert homes.take(tmp_path, reusable=False, owner=None) != once
 
 
 def put_a_link_for_its_home(own: PrivateDirs) -> None:
@@ -89,7 +89,7 @@ def test_one_on_which_somebody_has_left_a_trace_is_removed(trace: str, tmp_path:
     used = used_then_given_back(homes, tmp_path, TRACES[trace])
 
     assert not os.path.lexists(used.folder)
-    assert is_fresh(homes.take(tmp_path, again=True, owner=None))
+    assert is_fresh(homes.take(tmp_path, reusable=True, owner=None))
 
 
 def test_one_with_an_attribute_is_removed(tmp_path: Path) -> None:
@@ -109,4 +109,4 @@ def test_what_somebody_else_has_removed_is_forgotten(tmp_path: Path) -> None:
 
     homes.forget()
 
-    assert is_fresh(homes.take(tmp_path, again=True, owner=None))
+    assert is_fresh(homes.take(tmp_path, reusable=True, owner=None))
