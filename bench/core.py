@@ -31,7 +31,7 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.policy import Breaker, Limits, Retry
-from podium.core.settings import Prompt
+from podium.core.step_settings import Prompt
 from podium.core.types import Millis
 from podium.simulate.random_world import NO_FAILURES, Odds, RandomWorld
 from podium.simulate.run import SimulatedRun, simulate

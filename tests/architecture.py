@@ -48,7 +48,7 @@ INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("effects", "messages", "codec"),
         ("events",),
         ("model",),
-        ("policy", "payloads", "addresses", "settings"),
+        ("policy", "payloads", "addresses", "step_settings"),
         ("expressions",),
         ("types", "globs", "hash_chain", "persistent_map", "fast_dataclass"),
     ),

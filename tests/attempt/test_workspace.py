@@ -20,7 +20,7 @@ from podium.attempt.workspace.workspace import (
 from podium.core.events import AttemptStarted
 from podium.core.model import Agent, Step
 from podium.core.payloads import Amounts
-from podium.core.settings import StepSettings, WorkspaceSettings
+from podium.core.step_settings import StepSettings, WorkspaceSettings
 from podium.core.types import Address, Millis, Tree
 from tests.attempt.runs import Bench, bench
 from tests.git.kit import Project, git, new_project, put, tree_by_git

@@ -28,8 +28,8 @@ from podium.core.model import (
 )
 from podium.core.payloads import RunFacts, Verdict
 from podium.core.policy import Limits
-from podium.core.settings import Prompt
 from podium.core.state import Instance, State
+from podium.core.step_settings import Prompt
 from podium.core.turn import Turn, turn
 from podium.core.types import Address, Millis, Outcome, Tree
 

@@ -46,8 +46,8 @@ from podium.core.model import (
 )
 from podium.core.payloads import RefusedMember, Verdict
 from podium.core.policy import Limits, Retry
-from podium.core.settings import Prompt
 from podium.core.state import State
+from podium.core.step_settings import Prompt
 from podium.core.types import Address, AnswerKind, Millis, Outcome, Tree
 from podium.simulate.world import DelayedReport
 

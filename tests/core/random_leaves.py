@@ -23,7 +23,7 @@ from podium.core.model import (
     Write,
 )
 from podium.core.policy import Backoff, Estimate, PolicyRule, Retry, Stop
-from podium.core.settings import Prompt
+from podium.core.step_settings import Prompt
 from podium.core.types import MicroUsd, Millis
 from tests.core.bias import Bias
 from tests.core.shapes import VARS, exists, field_of, found, is_word, less, plus_one, var

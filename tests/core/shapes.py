@@ -9,7 +9,7 @@ from podium.core.expressions.nodes import Arith, Call, Compare, Const, Field, Na
 from podium.core.model import Agent, Output, Step
 from podium.core.policy import Estimate
 from podium.core.queries.graph import ACTIONS
-from podium.core.settings import Prompt
+from podium.core.step_settings import Prompt
 from podium.core.types import MicroUsd
 
 VARS: Final = ("a", "b", "c")

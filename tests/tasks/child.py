@@ -10,8 +10,8 @@ import anyio
 
 from podium.attempt.perform import perform
 from podium.core.codec import encode
-from podium.tasks.codec import decode, decode_task
 from podium.tasks.run_context import RunContext
+from podium.tasks.task_json import decode, decode_task
 from podium.wiring import host_for_run
 
 

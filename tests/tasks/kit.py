@@ -15,10 +15,10 @@ from podium.core.queries.graph import workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import State
 from podium.tasks.build import task_of
-from podium.tasks.codec import decode_task, encode
-from podium.tasks.commands import to_plain
+from podium.tasks.command_work import to_plain
 from podium.tasks.reads import _values
 from podium.tasks.task import AttemptTask, Task, WatchTask
+from podium.tasks.task_json import decode_task, encode
 
 EFFECTS: dict[type[Any], Callable[[Any], Any]] = {
     AttemptStarted: RunAttempt,

@@ -15,8 +15,8 @@ import pytest
 
 from podium.core.codec import CodecError
 from podium.core.hash_chain import RunId
-from podium.tasks.codec import decode, decode_task, encode
 from podium.tasks.run_context import AgentUse, RunContext
+from podium.tasks.task_json import decode, decode_task, encode
 from tests.simulate.test_examples import project
 from tests.tasks.test_examples import tasks_in
 

@@ -12,9 +12,9 @@ from podium.core.expressions.nodes import ExprError, MissingValue, NeedFact, Too
 from podium.core.expressions.templates import fill
 from podium.core.state import State
 from podium.tasks.build import task_of
-from podium.tasks.codec import encode
-from podium.tasks.names import Failure, TaskNames
 from podium.tasks.task import AttemptTask
+from podium.tasks.task_json import encode
+from podium.tasks.task_names import Failure, TaskNames
 from podium.workflow.expressions.parser import parse_expression
 from tests.attempt.runs import bench
 from tests.git.kit import Project
@@ -101,7 +101,7 @@ def test_a_parameter_that_asks_about_files_is_filled_in_where_they_are(
 
 @pytest.mark.parametrize("error", [MissingValue("m"), WrongType("m"), TooBig("m"), ExprError("m")])
 def test_a_failure_fails_as_it_did(error: ExprError) -> None:
-    from podium.tasks.names import _failure
+    from podium.tasks.task_names import _failure
 
     raised = _failure(error).error()
 
@@ -110,7 +110,7 @@ def test_a_failure_fails_as_it_did(error: ExprError) -> None:
 
 
 def test_a_fact_that_is_not_known_is_asked_for() -> None:
-    from podium.tasks.names import NameValues
+    from podium.tasks.task_names import NameValues
 
     names = TaskNames(NameValues())
 

@@ -21,7 +21,7 @@ from podium.core.effects import AskPerson, RunAttempt
 from podium.core.messages import Approve, Report
 from podium.ports.runtime import ManualWorkDone
 from podium.runtime import effects
-from podium.tasks import codec
+from podium.tasks import task_json
 from podium.tasks.task import Task
 from tests.engine.kit import Project
 
@@ -64,7 +64,7 @@ class Others:
 
     async def perform(self, task: Task, host: Host) -> Report | None:
         self.kinds[type(task).__name__ if not hasattr(task, "work") else type(task.work).__name__] += 1
-        message = {"task": codec.encode(task), "context": codec.encode(host.context)}
+        message = {"task": task_json.encode(task), "context": task_json.encode(host.context)}
         done = await anyio.run_process(
             [sys.executable, "-m", "tests.tasks.child", str(self.root)],
             input=json.dumps(message).encode(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from podium.core.expressions import nodes
-from podium.tasks.codec import decode, encode
+from podium.tasks.task_json import decode, encode
 from tests.core.bias import Bias
 from tests.core.driver import drive
 from tests.core.strategies import Case, cases

@@ -26,8 +26,8 @@ from podium.files.project_paths import STATE_DIR
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.names import is_git_folder
-from podium.tasks.names import TaskNames
 from podium.tasks.task import FactTask
+from podium.tasks.task_names import TaskNames
 
 
 async def find(task: FactTask, host: Host) -> FactsFound:

@@ -27,7 +27,7 @@ from podium.core.policy import (
     PolicyRule,
     Retry,
 )
-from podium.core.settings import Prompt, StepSettings, WorkflowConfig, no_fields
+from podium.core.step_settings import Prompt, StepSettings, WorkflowConfig, no_fields
 from podium.core.types import Millis, Outcome, Severity
 
 Fields: TypeAlias = Mapping[str, Any]

@@ -20,9 +20,8 @@ from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import Address, Tree
-from podium.tasks.commands import command_work_of, facts_of, rechecks_of
+from podium.tasks.command_work import command_work_of, facts_of, rechecks_of
 from podium.tasks.landings import land_work_of
-from podium.tasks.names import NameValues, capture
 from podium.tasks.prior_results import PriorResults, timeless
 from podium.tasks.reads import chains_read
 from podium.tasks.task import (
@@ -35,6 +34,7 @@ from podium.tasks.task import (
     Work,
     WriteWork,
 )
+from podium.tasks.task_names import NameValues, capture
 
 WATCHED = ("file", "commit", "step", "poll")
 """Conditions of a `wait` step that a task has to watch for; the engine handles signals and timers."""

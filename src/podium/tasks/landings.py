@@ -18,7 +18,7 @@ from podium.core.model import Git
 from podium.core.queries.graph import TOGETHER, descendants_of, fresh_children, join_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Tree
-from podium.tasks.commands import rechecks_of
+from podium.tasks.command_work import rechecks_of
 from podium.tasks.task import EarlierLanding, LandedPiece, LandWork
 
 

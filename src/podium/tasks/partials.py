@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from podium.core.settings import WorkflowConfig
+from podium.core.step_settings import WorkflowConfig
 from podium.workflow.prompts.partials import FOLDER, SUFFIX, shipped_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from podium.core.expressions.templates import Value, references
 from podium.core.model import Agent, Command, Gates, Git, Step, Wait, Write
-from podium.core.settings import FILLED_IN, Prompt, WorkflowConfig, written_values
+from podium.core.step_settings import FILLED_IN, Prompt, WorkflowConfig, written_values
 from podium.workflow.prompts.prompt import PromptError, plain_prompt
 
 if TYPE_CHECKING:
-    from podium.tasks.names import Chain
+    from podium.tasks.task_names import Chain
 
 
 class _IdentityKey:

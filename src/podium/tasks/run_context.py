@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from podium.core.hash_chain import RunId
 from podium.core.model import Fields
-from podium.core.settings import no_fields
+from podium.core.step_settings import no_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.model import Agent, Step
-from podium.core.settings import WorkflowConfig
+from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Address, Tree
-from podium.tasks.names import NameValues, Query, TaskNames
+from podium.tasks.task_names import NameValues, Query, TaskNames
 
 
 @dataclass(frozen=True, slots=True)

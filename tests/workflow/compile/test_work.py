@@ -10,7 +10,7 @@ from podium.core.expressions.nodes import Field, Name
 from podium.core.expressions.templates import Text
 from podium.core.model import Agent, Check, Command, Git, Human, Members, Review, Wait
 from podium.core.policy import Estimate
-from podium.core.settings import ContextSettings, Prompt, SandboxSettings
+from podium.core.step_settings import ContextSettings, Prompt, SandboxSettings
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.compile.values import split_command
 from tests.workflow.compiling import compile_text, errors, gates_of, only_step, step_of, verb_of

@@ -15,7 +15,7 @@ from podium.core.addresses import without_numbers
 from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import TypicalUse
-from podium.core.settings import WorkflowConfig
+from podium.core.step_settings import WorkflowConfig
 from podium.core.types import MicroUsd
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead, StoreError

@@ -28,7 +28,7 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.queries.graph import children_of
-from podium.core.settings import WorkflowConfig
+from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agents

@@ -11,8 +11,8 @@ from podium.app.run.start import RunRequest, StartedRun, start_run
 from podium.app.values import own_name
 from podium.core.addresses import ROOT
 from podium.core.model import Block, Step, Workflow
-from podium.core.settings import no_fields
 from podium.core.state import State
+from podium.core.step_settings import no_fields
 from podium.errors import ConfigurationError
 from podium.git.branches import gc
 from podium.git.repository import Repository

@@ -13,7 +13,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Agent, Step
-from podium.core.settings import Prompt, WorkflowConfig
+from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.credentials import with_auth
 from podium.errors import ConfigurationError
 from podium.files.inside import inside

@@ -39,7 +39,7 @@ from podium.attempt.workspace.workspace import Workspace, open_workspace, start_
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import Value, fill_argv
 from podium.core.model import Agent, Step
-from podium.core.settings import written_values
+from podium.core.step_settings import written_values
 from podium.core.types import Millis, Tree
 from podium.credentials import key_names, read_returned_login
 from podium.errors import ConfigurationError

@@ -36,7 +36,7 @@ from podium.git.repository import trees
 from podium.git.trees.diff import changed_paths
 from podium.git.trees.listing import files, read_listing
 from podium.process.output import CapturedOutput
-from podium.tasks.commands import command_key, report_paths
+from podium.tasks.command_work import command_key, report_paths
 from podium.tasks.report import AttemptResult, Evidence
 
 TEST_FILES: Final = (

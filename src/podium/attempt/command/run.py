@@ -39,7 +39,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Step
-from podium.core.settings import written_values
+from podium.core.step_settings import written_values
 from podium.core.types import Address, Reason, Tree
 from podium.errors import ConfigurationError
 from podium.tasks.prior_results import request_key

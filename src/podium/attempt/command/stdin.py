@@ -12,7 +12,7 @@ from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import is_list
 from podium.errors import ConfigurationError
 from podium.files.inside import open_inside
-from podium.tasks.commands import to_plain
+from podium.tasks.command_work import to_plain
 
 MAX_BYTES: Final = 64 << 20
 ARTIFACTS: Final = ".podium/artifacts"

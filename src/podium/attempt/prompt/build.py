@@ -18,7 +18,7 @@ from podium.attempt.prompt.feedback import feedback_text, keep_entries
 from podium.attempt.prompt.packed_files import context_of
 from podium.attempt.prompt.review_material import material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
-from podium.core import settings
+from podium.core import step_settings
 from podium.core.expressions.nodes import Names
 from podium.redaction.scan import scrub
 from podium.tasks.partials import render_partial
@@ -87,7 +87,7 @@ class _Names(Mapping[str, Any]):
 
 
 def _own_prompt(
-    attempt: AgentAttempt, source: settings.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
+    attempt: AgentAttempt, source: step_settings.Prompt | None, names: _Names, files: Callable[[], TreeFiles]
 ) -> tuple[str, bool]:
     """The author's prompt, and whether it includes the feedback."""
     if source is None:
@@ -107,12 +107,15 @@ def _default_prompt(attempt: AgentAttempt) -> str:
 
 
 def _rendered(
-    attempt: AgentAttempt, source: settings.Prompt, names: Mapping[str, Any], files: Callable[[], TreeFiles]
+    attempt: AgentAttempt,
+    source: step_settings.Prompt,
+    names: Mapping[str, Any],
+    files: Callable[[], TreeFiles],
 ) -> str:
     return render(_parsed(attempt, source), names, fact=lambda query: files().fact(query))
 
 
-def _parsed(attempt: AgentAttempt, source: settings.Prompt) -> Prompt:
+def _parsed(attempt: AgentAttempt, source: step_settings.Prompt) -> Prompt:
     name = source.file or ""
     folder = attempt.host.project / (Path(name).parent if name else FOLDER)
     return parse_prompt(source.text, folder=folder, name=name, partials=attempt.work.config.partials)
@@ -121,7 +124,7 @@ def _parsed(attempt: AgentAttempt, source: settings.Prompt) -> Prompt:
 def _additions(attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
     host, started, step, config = attempt.host, attempt.started, attempt.step, attempt.work.config
     if started.degrade:
-        rung = settings.Prompt(step.retry.degrade[started.degrade - 1])
+        rung = step_settings.Prompt(step.retry.degrade[started.degrade - 1])
         yield _rendered(attempt, rung, names, files)
     if started.guidance:
         yield render_partial(config, "guidance", {"guidance": started.guidance})
@@ -129,7 +132,7 @@ def _additions(attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFil
     if attempt.work.review is not None:
         yield material_of(host, attempt.work.review, config, tree=started.start, nonce=attempt.nonce)
         context = replace(context, diff=None)  # The material already has the diff.
-    if settings.present(context):
+    if step_settings.present(context):
         since = attempt.work.run_start
         packed = context_of(host, context, attempt.names, files(), since=since, tree=started.start)
         yield render_partial(config, "files", packed) if packed else ""

@@ -11,7 +11,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill_argv
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.globs import glob_matches
-from podium.core.settings import ContextSettings
+from podium.core.step_settings import ContextSettings
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
 from podium.git.trees.diff import diff

@@ -9,7 +9,7 @@ from typing import Any, Final
 from podium.attempt.host import Host
 from podium.attempt.prompt.tree_files import files_of
 from podium.core.expressions.values import Meter, plain
-from podium.core.settings import WorkflowConfig
+from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Tree
 from podium.git.repository import tree_of
 from podium.git.trees.diff import changed_paths, diff

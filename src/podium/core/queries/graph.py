@@ -25,8 +25,8 @@ from podium.core.model import (
     Workflow,
     Write,
 )
-from podium.core.settings import Prompt
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
+from podium.core.step_settings import Prompt
 from podium.core.types import CONTINUING_OUTCOMES, Address, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)

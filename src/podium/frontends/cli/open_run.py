@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 import click
 
 from podium.app.paths import project_of_file, project_root, user_dir
-from podium.frontends.cli.completion import complete_open_run, complete_run, complete_workflow
 from podium.frontends.cli.safe_terminal import COLOURS
+from podium.frontends.cli.shell_completion import complete_open_run, complete_run, complete_workflow
 
 if TYPE_CHECKING:
     from podium.app.project import Project

@@ -8,7 +8,7 @@ from typing import Any
 
 from podium.core.model import Agent, Check, Command, ForEach, Gates, Review, Step, Verb
 from podium.core.policy import Retry
-from podium.core.settings import StepSettings
+from podium.core.step_settings import StepSettings
 from podium.workflow.compile import policy
 from podium.workflow.compile.leaves import command, human, oversight, retry_layers
 from podium.workflow.compile.settings import parameters, settings

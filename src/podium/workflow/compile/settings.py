@@ -8,7 +8,13 @@ from typing import Any
 
 from podium.core.expressions.templates import Value
 from podium.core.model import Fields, Output
-from podium.core.settings import ContextSettings, Prompt, SandboxSettings, StepSettings, WorkspaceSettings
+from podium.core.step_settings import (
+    ContextSettings,
+    Prompt,
+    SandboxSettings,
+    StepSettings,
+    WorkspaceSettings,
+)
 from podium.workflow.compile.values import CompileContext, freeze, present_fields
 from podium.workflow.contracts.builtin import BUILTIN, TYPES
 from podium.workflow.expressions.types import ShorthandError, parse_shorthand, to_json_schema

@@ -14,7 +14,7 @@ from podium.core.expressions.templates import Value
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Fields
 from podium.core.policy import Count
-from podium.core.settings import Prompt
+from podium.core.step_settings import Prompt
 from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
 from podium.workflow.problems import Problem

@@ -9,7 +9,7 @@ from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Value
 from podium.core.model import Agent, Members, Step, TeamMember
 from podium.core.policy import Retry
-from podium.core.settings import Prompt
+from podium.core.step_settings import Prompt
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates
 from podium.workflow.compile.leaves import command, git, retry_layers, wait

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from podium.core.model import Block, Call, Check, ForEach, Input, Repeat, Set, Step, Target, Workflow
 from podium.core.policy import NO_LIMITS, Count, Limits, PassRule
-from podium.core.settings import WorkflowConfig
+from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Outcome
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, review

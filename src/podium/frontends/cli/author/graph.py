@@ -8,7 +8,7 @@ import click
 
 from podium.app.author.load import open_workflow
 from podium.app.paths import user_dir
-from podium.frontends.cli.completion import complete_workflow
+from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.text.graph import as_mermaid, as_text
 
 

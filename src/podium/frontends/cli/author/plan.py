@@ -12,8 +12,8 @@ import click
 from podium.app.author.load import open_workflow, parse_inputs
 from podium.app.paths import has_runs, project_root, user_dir
 from podium.app.values import parse_settings
-from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.format import count, dollars, duration, plural
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from podium.frontends.cli.completion import complete_step, complete_workflow_or_run
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.shell_completion import complete_step, complete_workflow_or_run
 
 if TYPE_CHECKING:
     from podium.app.forecast.prompt import PromptRecord

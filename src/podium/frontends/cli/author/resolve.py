@@ -9,8 +9,8 @@ import click
 from podium.app.author.load import resolved
 from podium.app.paths import user_dir
 from podium.app.values import parse_settings
-from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.shell_completion import complete_workflow
 
 
 @click.command("resolve", short_help="Print the workflow with templates and configuration applied.")

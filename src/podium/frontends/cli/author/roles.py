@@ -10,8 +10,8 @@ import click
 
 from podium.app.paths import project_root, user_dir
 from podium.files.project_paths import ProjectPaths
-from podium.frontends.cli.completion import complete_role
 from podium.frontends.cli.output import table
+from podium.frontends.cli.shell_completion import complete_role
 
 
 @click.group("roles", short_help="List, show, check and install roles.")

@@ -15,8 +15,8 @@ from podium.app.forecast.simulate import forecast, rehearse
 from podium.app.paths import user_dir
 from podium.app.values import parse_settings
 from podium.errors import EXIT_WAITING
-from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.shell_completion import complete_workflow
 from podium.simulate.statistics import RunStatistics, Spread, outcome_text
 from podium.views.format import count, dollars, duration, plural
 from podium.views.run.trace import Trace, TracedStep

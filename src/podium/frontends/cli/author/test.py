@@ -9,7 +9,7 @@ import click
 
 from podium.app.workflow_tests.expect import Failure
 from podium.app.workflow_tests.suite import Result, data_of, exit_code, find_cases, results
-from podium.frontends.cli.completion import complete_test_file
+from podium.frontends.cli.shell_completion import complete_test_file
 from podium.views.files.junit import JUnitCase, junit
 from podium.views.format import plural
 from podium.views.plain import harmless

@@ -9,9 +9,9 @@ import click
 from podium.app.author.load import check
 from podium.app.paths import user_dir
 from podium.app.values import parse_settings
-from podium.frontends.cli.completion import complete_workflow
 from podium.frontends.cli.options import set_option
 from podium.frontends.cli.output import tell_problems
+from podium.frontends.cli.shell_completion import complete_workflow
 
 
 @click.command("validate", short_help="Check workflow files and report every mistake by line.")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.run.answer import speaker
-from podium.frontends.cli.completion import complete_question
 from podium.frontends.cli.foreground import send_command
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import by_option, detach_option, json_option
+from podium.frontends.cli.shell_completion import complete_question
 
 if TYPE_CHECKING:
     from podium.app.project import Project

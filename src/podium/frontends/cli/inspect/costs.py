@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from podium.frontends.cli.completion import complete_run
 from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.shell_completion import complete_run
 
 if TYPE_CHECKING:
     from podium.app.project import Project

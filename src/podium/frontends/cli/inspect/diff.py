@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.query.diff import Span, asked_in, change_of
-from podium.frontends.cli.completion import complete_step
 from podium.frontends.cli.open_run import in_project, painter
+from podium.frontends.cli.shell_completion import complete_step
 from podium.views.format import plural
 from podium.views.run.view import RunView
 from podium.views.text.terminal import Paint

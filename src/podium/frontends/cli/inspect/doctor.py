@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.paths import user_dir
-from podium.frontends.cli.completion import complete_sandbox, complete_workflow
 from podium.frontends.cli.output import complain
+from podium.frontends.cli.shell_completion import complete_sandbox, complete_workflow
 
 if TYPE_CHECKING:
     from podium.app.agents import AgentListing

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.query.logs import LogFile, follow_logs, pieces
-from podium.frontends.cli.completion import complete_step
 from podium.frontends.cli.open_run import in_project, wait
+from podium.frontends.cli.shell_completion import complete_step
 from podium.process.ansi import PlainStream
 
 if TYPE_CHECKING:

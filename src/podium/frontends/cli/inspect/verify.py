@@ -9,8 +9,8 @@ import click
 
 from podium.app.archive.check_export import check_export, is_export
 from podium.errors import EXIT_FAILED
-from podium.frontends.cli.completion import complete_run_or_folder
 from podium.frontends.cli.open_run import opened_project
+from podium.frontends.cli.shell_completion import complete_run_or_folder
 
 
 @click.command("verify", short_help="Verify that a run's log or an export is complete.")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.values import parse_values
-from podium.frontends.cli.completion import complete_step
 from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, yes_option
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import detach_option, json_option
+from podium.frontends.cli.shell_completion import complete_step
 
 if TYPE_CHECKING:
     from podium.app.project import Project

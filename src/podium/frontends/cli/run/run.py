@@ -15,11 +15,11 @@ from podium.app.run.start import RunRequest, StartedRun
 from podium.app.values import parse_settings, parse_vars, read_values
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import drive_in_background
-from podium.frontends.cli.completion import complete_sandbox
 from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import dollars, duration, first_of, plural
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from podium.app.run.run_step import change_of, step_run
 from podium.app.run.start import RunRequest
 from podium.app.values import parse_vars, read_values
 from podium.files.project_paths import STATE_DIR
-from podium.frontends.cli.completion import complete_sandbox, complete_step
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project_of_file
+from podium.frontends.cli.shell_completion import complete_sandbox, complete_step
 from podium.wiring import open_project
 
 if TYPE_CHECKING:

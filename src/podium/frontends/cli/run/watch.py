@@ -30,11 +30,11 @@ from podium.app.run.watch import (
 from podium.app.values import parse_vars
 from podium.core.hash_chain import RunId
 from podium.errors import ConfigurationError, PathViolation
-from podium.frontends.cli.completion import complete_sandbox
 from podium.frontends.cli.confirm_rerun import as_text
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.output import complain
+from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import first_of
 
 SHOWN: Final = 3

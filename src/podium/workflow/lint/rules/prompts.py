@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from podium.core import settings
+from podium.core import step_settings
 from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import has_insert
 from podium.workflow.lint.analysis.scope import Scope
@@ -46,7 +46,7 @@ def check_prompt(context: WorkflowSource, scope: Scope, field: TextField) -> Ite
 
 
 def _parse_cached(
-    context: WorkflowSource, scope: Scope, prompt_source: settings.Prompt
+    context: WorkflowSource, scope: Scope, prompt_source: step_settings.Prompt
 ) -> Prompt | PromptError:
     """The parsed prompt, cached; a text without a file has an empty name."""
     name, cache = prompt_source.file or "", scope.facts.prompts

@@ -15,12 +15,12 @@ from podium.core.model import Command, Gates, Step
 from podium.core.payloads import Amounts
 from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
-from podium.core.settings import written_values
 from podium.core.state import Instance, Leaf, State
+from podium.core.step_settings import written_values
 from podium.core.types import Address, Millis, Tree
-from podium.tasks.names import capture
 from podium.tasks.reads import chains_read
 from podium.tasks.task import AttemptTask, CommandWork, Fact
+from podium.tasks.task_names import capture
 
 
 def command_work_of(state: State, started: AttemptStarted) -> CommandWork:

@@ -13,10 +13,10 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from podium.core import events, model, payloads, policy, settings
+from podium.core import events, model, payloads, policy, step_settings
 from podium.core.codec import CodecError
 from podium.core.expressions import nodes, templates
-from podium.tasks import names, run_context, task
+from podium.tasks import run_context, task, task_names
 
 Json: TypeAlias = Any
 """None, bool, int, float, str, list, or dict with text keys."""
@@ -33,7 +33,7 @@ def encode(value: Any) -> Json:
     match value:
         case None | bool() | int() | float() | str():
             return value
-        case names.NameValues():
+        case task_names.NameValues():
             return _encode_record(value)
         case Mapping():
             plain = {_key(name): encode(inner) for name, inner in value.items()}
@@ -82,7 +82,7 @@ def _is_default(field: Field[Any], value: Any) -> bool:
     if field.default is not MISSING:
         return type(value) is type(field.default) and bool(value == field.default)
     if field.default_factory is not MISSING:
-        return isinstance(value, Mapping) and not value and not isinstance(value, names.NameValues)
+        return isinstance(value, Mapping) and not value and not isinstance(value, task_names.NameValues)
     return False
 
 
@@ -207,12 +207,23 @@ def _tuple_reader(where: str, args: tuple[Any, ...], frozen: bool) -> Callable[[
     return read_each
 
 
-_COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, settings, model))
-_COMPILED_FIELDS: Final = frozenset({(names.Deferred, "value"), (run_context.AgentUse, "config")})
+_COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, step_settings, model))
+_COMPILED_FIELDS: Final = frozenset({(task_names.Deferred, "value"), (run_context.AgentUse, "config")})
 # Two classes are named Call: a function call in an expression, and a call of another workflow.
 _TAGS: Final[dict[type[Any], str]] = {
     cls: "CallWorkflow" if cls is model.Call else cls.__name__
-    for module in (nodes, templates, policy, settings, payloads, events, model, names, task, run_context)
+    for module in (
+        nodes,
+        templates,
+        policy,
+        step_settings,
+        payloads,
+        events,
+        model,
+        task_names,
+        task,
+        run_context,
+    )
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }
