@@ -82,6 +82,8 @@ def test_advice_is_followed(case: Case) -> None:
         if (
             parent.started
             or instance.entered is None
+            # The advisor's own call may wait for a question about its price, which has rules of its own.
+            or instance.entered.role != "advice"
             or instance.entered.about == "complete"
             or event.outcome != "passed"
         ):
