@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podium.app.author.load import open_workflow
-from podium.app.forecast.plan import plan, refusals
+from podium.app.forecast.plan import plan
 from podium.app.run.cost_history import Use, fitting, history_of, read_history, usual_of
 from podium.app.run.preflight import agent_steps
 from podium.core.addresses import ROOT, without_numbers
@@ -206,6 +206,6 @@ def test_where_an_agent_stops_by_itself_counts_for_more_than_what_it_has_used(tm
 def test_what_was_never_cheaper_than_the_limit_is_not_started(tmp_path: Path) -> None:
     workflow = written(tmp_path, "  a: {agent: claude, prompt: x}\n", "limits: {usd: 1}")
 
-    said = refusals(workflow, {}, {"a": [Use(1, 2_000_000, 0), Use(1, 1_500_000, 0)]})
-    assert said == ("even the cheapest way costs $1.50 as earlier runs did, and limits.usd is $1.00",)
-    assert refusals(workflow, {}, {"a": [Use(1, 2_000_000, 0), Use(1, 500_000, 0)]}) == ()
+    refusals = plan(workflow, {}, {"a": [Use(1, 2_000_000, 0), Use(1, 1_500_000, 0)]}).refusals
+    assert refusals == ("even the cheapest way costs $1.50 as earlier runs did, and limits.usd is $1.00",)
+    assert plan(workflow, {}, {"a": [Use(1, 2_000_000, 0), Use(1, 500_000, 0)]}).refusals == ()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.app.author.load import open_workflow
-from podium.app.forecast.plan import check_plan, plan, refusals
+from podium.app.forecast.plan import check_plan, plan
 from podium.app.run.cost_history import history_of
 from podium.core.model import Workflow
 from podium.errors import ConfigurationError
@@ -57,7 +57,7 @@ def test_what_its_limits_would_stop_on_the_cheapest_way_is_not_started(
     workflow = written(tmp_path, steps, f"limits: {limits}")
 
     if not said:
-        assert refusals(workflow, {}) == ()
+        assert plan(workflow, {}).refusals == ()
         return
     with pytest.raises(ConfigurationError) as refused:
         check_plan(workflow, {})
@@ -78,7 +78,7 @@ def test_agents_that_only_clean_up_are_no_reason_to_refuse_a_run(tmp_path: Path)
     assert found.refusals == ()
     assert simulate(workflow, ScriptedWorld(NO_CAST), inputs={}).state.ended.status == "passed"  # type: ignore[union-attr]
     assert (found.ranges["calls"].least, found.ranges["calls"].most) == (2, 2)
-    assert "takes 2 agent calls" in refusals(written(tmp_path, steps, "limits: {calls: 1}"), {})[0]
+    assert "takes 2 agent calls" in plan(written(tmp_path, steps, "limits: {calls: 1}"), {}).refusals[0]
 
 
 @pytest.mark.parametrize(

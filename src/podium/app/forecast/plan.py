@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -15,8 +15,11 @@ from podium.core.state import Leaf, State
 from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.simulate.forecast.best_case import best_case
+from podium.simulate.forecast.priced_bound import EXACT_TRANSITIONS
+from podium.simulate.forecast.upper_bound import UpperBound, upper_bound
 from podium.simulate.forecast.witness import witness, witness_lines
 from podium.simulate.forecast.worst_case import AttemptCost, KnownAtRunTime, Unbounded, calls, worst_case
+from podium.simulate.loop_lists import all_steps
 from podium.simulate.random_world import RandomWorld
 from podium.simulate.run import simulate
 from podium.views.format import dollars
@@ -69,13 +72,14 @@ def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None 
     weights = {unit: _weights(unit, price) for unit in UNITS}
     lowest = {unit: best_case(workflow, inputs, weigh[0]) for unit, weigh in weights.items()}
     likely = _likely(workflow, inputs, {unit: weigh[1] for unit, weigh in weights.items()})
-    tops, path = _tops(workflow, inputs, {unit: weigh[2] for unit, weigh in weights.items()})
+    bounds = {unit: _bound(workflow, inputs, weigh[2]) for unit, weigh in weights.items()}
     ranges: dict[Unit, Range] = {}
     for unit in weights:
-        most, cut = tops[unit]
+        most, cut = _highest(unit, bounds[unit], getattr(workflow.limits, unit))
         ceiling = most if most is not None else max(lowest[unit], likely[unit])
         ranges[unit] = Range(min(lowest[unit], ceiling), min(likely[unit], ceiling), most, cut)
-    return Plan(workflow.name, ranges, path, prices, refusals(workflow, values, history))
+    refusals = _refusals(workflow, inputs, history, bounds["calls"])
+    return Plan(workflow.name, ranges, _longest_path(workflow, inputs, bounds["calls"]), prices, refusals)
 
 
 def _pricing(
@@ -92,11 +96,20 @@ def _pricing(
     return price
 
 
-def refusals(
-    workflow: Workflow, values: Mapping[str, Any], history: History | None = None
+def _bound(
+    workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: AttemptCost
+) -> UpperBound | Unbounded:
+    try:
+        return upper_bound(workflow, inputs, attempt_cost)
+    except Unbounded as error:
+        return error
+
+
+def _refusals(
+    workflow: Workflow, inputs: Mapping[str, Any], history: History | None, most_calls: UpperBound | Unbounded
 ) -> tuple[str, ...]:
     """Why a run would be pointless: its cheapest path exceeds a limit, or nothing bounds its width."""
-    inputs, limits = assumed(workflow, values), workflow.limits
+    limits = workflow.limits
     reasons = []
     fewest = best_case(workflow, inputs, _in_the_main_part(calls))
     if limits.calls is not None and fewest > limits.calls:
@@ -112,12 +125,8 @@ def refusals(
             f"even the cheapest way costs {dollars(cheapest)} "
             f"{'as earlier runs did' if past else 'as `estimate` declares'}, and limits.usd is {dollars(limits.usd)}"
         )
-    try:
-        worst_case(workflow, inputs, calls)
-    except KnownAtRunTime:
-        pass
-    except Unbounded as error:
-        reasons.append(f'"{error.step}": {error.what}')
+    if isinstance(most_calls, Unbounded) and not isinstance(most_calls, KnownAtRunTime):
+        reasons.append(f'"{most_calls.step}": {most_calls.what}')
     return tuple(reasons)
 
 
@@ -132,17 +141,16 @@ def _in_the_main_part(weigh: AttemptCost) -> AttemptCost:
 
 def check_plan(workflow: Workflow, values: Mapping[str, Any], history: History | None = None) -> int | None:
     """The calls of the worst case, or None if only the run can tell; raises ConfigurationError for a pointless run."""
-    reasons = refusals(workflow, values, history)
+    inputs = assumed(workflow, values)
+    most_calls = _bound(workflow, inputs, calls)
+    reasons = _refusals(workflow, inputs, history, most_calls)
     if reasons:
         lines = "\n".join(f"  {line}" for line in reasons)
         raise ConfigurationError(
             f"{workflow.name} would be stopped by its limits before it can pass:\n{lines}",
             hint="raise the limit, or see `podium plan FILE`",
         )
-    try:
-        return worst_case(workflow, assumed(workflow, values), calls).either[-1]
-    except KnownAtRunTime:
-        return None
+    return most_calls.most if isinstance(most_calls, UpperBound) else None
 
 
 def _price(step: Step, past: Sequence[Use]) -> Price:
@@ -220,24 +228,27 @@ def _address(state: State, leaf: Leaf) -> Address:
     return child(without_numbers(place.path), ADVICE)
 
 
-def _tops(
-    workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, AttemptCost]
-) -> tuple[dict[Unit, tuple[int | None, str]], tuple[str, ...]]:
-    tops: dict[Unit, tuple[int | None, str]] = {}
-    path: tuple[str, ...] = ()
-    for unit, weigh in weights.items():
-        limit = getattr(workflow.limits, unit)
-        try:
-            node = worst_case(workflow, inputs, weigh)
-        except Unbounded:
-            tops[unit] = (limit, "" if limit is None else f"limits.{unit}")
-            continue
-        if unit == "calls":
-            path = witness_lines(witness(node))
-        table = node.either
-        grows = len(table) > 1 and table[-1] > table[-2]
-        tops[unit] = (table[-1], "limits.transitions" if grows else "")
-        # Calls have been cut already, as far as their limit holds for all of them.
-        if limit is not None and (table[-1] == limit if unit == "calls" else table[-1] >= limit):
-            tops[unit] = (limit, f"limits.{unit}")
-    return tops, path
+def _highest(unit: Unit, bound: UpperBound | Unbounded, limit: int | None) -> tuple[int | None, str]:
+    """The worst case, and the limit that bounds it; None if nothing does."""
+    if isinstance(bound, Unbounded):
+        return limit, "" if limit is None else f"limits.{unit}"
+    # Calls have been cut already, as far as their limit holds for all of them.
+    if limit is not None and (bound.most == limit if unit == "calls" else bound.most >= limit):
+        return limit, f"limits.{unit}"
+    return bound.most, "limits.transitions" if bound.grows else ""
+
+
+def _longest_path(
+    workflow: Workflow, inputs: Mapping[str, Any], most_calls: UpperBound | Unbounded
+) -> tuple[str, ...]:
+    """The path with the most calls. Where a large limit leaves room for further rounds, only its start."""
+    if isinstance(most_calls, Unbounded):
+        return ()
+    limit, number_of_steps = workflow.limits.transitions, sum(1 for _ in all_steps(workflow))
+    shown = max(EXACT_TRANSITIONS, 2 * number_of_steps)
+    if limit is None or limit <= shown:
+        return witness_lines(witness(worst_case(workflow, inputs, calls)))
+    start = replace(workflow, limits=replace(workflow.limits, transitions=shown))
+    lines = witness_lines(witness(worst_case(start, inputs, calls)))
+    more = f"... after {shown} of {limit} transitions, the same goes on"
+    return (*lines, more) if most_calls.grows else lines

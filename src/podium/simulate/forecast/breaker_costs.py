@@ -10,12 +10,12 @@ paths that use up the free visits, none at all for those that do not, and a half
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from podium.core.types import CONTINUING_OUTCOMES, Outcome
-from podium.simulate.forecast.cost_tables import NEVER, Table, max_at
+from podium.simulate.forecast.cost_tables import NEVER, Table, combine, constant, delay, max_at, maximum
 
 PASSED: Final = -1
 FAILED: Final = -2
@@ -58,6 +58,37 @@ class Part:
     @property
     def loops(self) -> bool:
         return any(0 <= exit_.to <= index for index in self.steps for exit_ in self.exits[index])
+
+
+class SingleStepCosts:
+    """The maximum from a step that never leads back to itself, so that no visit is beyond the free ones."""
+
+    __slots__ = ("_most",)
+
+    def __init__(self, part: Part) -> None:
+        index = part.steps[0]
+        self._most = tuple(_most_of_step(part, index, end) for end in (0, 1))
+
+    def most(self, _index: int, end: int, t: int, _visits: Mapping[int, int]) -> Sequence[int]:
+        """The maximum from the entry of the step on, for 0 to t transitions."""
+        return self._most[end][: t + 1]
+
+
+def _most_of_step(part: Part, index: int, end: int) -> Table:
+    tables = []
+    for own in (0, 1):
+        exits = [exit_ for exit_ in part.exits[index] if exit_.good == (own == 0)]
+        if exits:
+            after = maximum(_table_after(part, exit_, end) for exit_ in exits)
+            tables.append(combine(part.ends[index][own], after))
+    return maximum(tables)
+
+
+def _table_after(part: Part, exit_: Exit, end: int) -> Table:
+    if exit_.to < 0:
+        return constant(0 if exit_.to == LAST[end] else NEVER, part.size)
+    # The limit on transitions may end the block here.
+    return delay(part.later[exit_.to, end], part.price + exit_.asks, NEVER if end == 0 else 0)
 
 
 class BreakerCosts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from heapq import merge
-from itertools import accumulate, pairwise, zip_longest
+from itertools import accumulate, islice, pairwise, zip_longest
 from operator import add
 from typing import Final, TypeAlias
 
@@ -27,7 +27,8 @@ def constant(value: int, size: int) -> Table:
 
 def maximum(tables: Iterable[Table]) -> Table:
     """The entry-wise maximum."""
-    return tuple(map(max, zip(*tables, strict=True)))
+    first, *others = {id(table): table for table in tables}.values()
+    return tuple(map(max, first, *others)) if others else first
 
 
 def combine(a: Table, b: Table) -> Table:
@@ -35,17 +36,32 @@ def combine(a: Table, b: Table) -> Table:
     if b[0] == b[-1]:
         a, b = b, a
     if a[0] == a[-1]:
+        if a[0] == 0:
+            return b
         return tuple(max(NEVER, a[0] + value) if a[0] >= 0 <= value else NEVER for value in b)
-    if _is_concave(a) and _is_concave(b):
-        steps = merge(_increments(a), _increments(b), reverse=True)
-        return tuple(accumulate((next(steps) for _ in a[1:]), initial=a[0] + b[0]))
+    impossible_a, impossible_b = _impossible_entries(a), _impossible_entries(b)
+    possible_a, possible_b = a[impossible_a:], b[impossible_b:]
+    if possible_a and possible_b and _is_concave(possible_a) and _is_concave(possible_b):
+        steps = merge(_increments(possible_a), _increments(possible_b), reverse=True)
+        possible = accumulate(steps, initial=possible_a[0] + possible_b[0])
+        return ((NEVER,) * (impossible_a + impossible_b) + tuple(islice(possible, len(a))))[: len(a)]
     return tuple(max_at(a, b[t::-1]) for t in range(len(a)))
+
+
+def _impossible_entries(table: Table) -> int:
+    """The number of transitions below which the part cannot happen."""
+    return next((t for t, value in enumerate(table) if value >= 0), len(table))
 
 
 def max_at(a: Table | list[int], reversed_b: Table | list[int]) -> int:
     """The maximum of two parts for one transition less than the length of `reversed_b`."""
     highest = max(map(add, a, reversed_b))
     return highest if highest >= 0 else NEVER
+
+
+def delay(table: Table, price: int, before: int) -> Table:
+    """The table of a part that costs `price` transitions to enter; `before` is the value without them."""
+    return (before,) * min(price, len(table)) + table[: max(0, len(table) - price)] if price else table
 
 
 def combine_all(tables: Iterable[Table], size: int) -> Table:
@@ -68,10 +84,30 @@ def _multiplied_at(table: Table, t: int, number: int) -> int:
 
 def repeat_table(table: Table, price: int = 1) -> Table:
     """A part that is repeated while there are transitions; each repetition costs `price` transitions."""
+    if table[0] == table[-1] and table[0] >= 0:
+        return tuple(table[0] * (t // price) for t in range(len(table)))
     repeated: list[int] = [0] * price
     for t in range(price, len(table)):
         repeated.append(max(repeated[t - 1], max_at(table[: t - price + 1], repeated[t - price :: -1])))
     return tuple(repeated[: len(table)])
+
+
+def repeat_up_to(table: Table, number: int) -> Table:
+    """A part that is repeated up to `number` times; each repetition costs a transition."""
+    number = min(number, len(table) - 1)
+    if number <= 0 or table[-1] < 0:
+        return constant(0, len(table))
+    if table[0] == table[-1]:
+        return tuple(table[0] * min(t, number) for t in range(len(table)))
+    # After each binary digit, `exactly` is the part repeated as often as the digits so far say, `up_to` less often.
+    once = exactly = delay(table, 1, NEVER)
+    up_to = constant(0, len(table))
+    for digit in f"{number + 1:b}"[1:]:
+        up_to = maximum((up_to, combine(exactly, up_to)))
+        exactly = combine(exactly, exactly)
+        if digit == "1":
+            up_to, exactly = maximum((up_to, exactly)), combine(exactly, once)
+    return up_to
 
 
 def divide(parts: Sequence[Table], t: int) -> list[int]:

@@ -15,8 +15,17 @@ from podium.core.evolve.scopes import TRAIL_KEPT
 from podium.core.model import Agent, Block, Step, Target
 from podium.core.policy import Breaker
 from podium.core.types import CONTINUING_OUTCOMES
-from podium.simulate.forecast.breaker_costs import FAILED, LAST, PASSED, BreakerCosts, Ends, Exit, Part
-from podium.simulate.forecast.cost_tables import NEVER, Table
+from podium.simulate.forecast.breaker_costs import (
+    FAILED,
+    LAST,
+    PASSED,
+    BreakerCosts,
+    Ends,
+    Exit,
+    Part,
+    SingleStepCosts,
+)
+from podium.simulate.forecast.cost_tables import NEVER, Table, delay
 
 NEXT: Final = Target("next")
 TOO_MUCH: Final = 10**9
@@ -41,7 +50,7 @@ class Walk:
     price: int
     breaker: Breaker
     exits: tuple[tuple[Exit, ...], ...]
-    bounds: tuple[tuple[BreakerCosts, ...], ...]
+    bounds: tuple[tuple[BreakerCosts | SingleStepCosts, ...], ...]
 
     def path(self, t: int, *, good: bool) -> Iterator[PathEntry]:
         """A path to this end that a run can take: each entry pays its real cost and takes the most expensive continuation."""
@@ -106,7 +115,7 @@ class _PathState:
         self._visits[to] += 1
         tables = [bound.most(to, self._end, t - cost, self._visits) for bound in self._walk.bounds[to]]
         self._visits[to] -= 1
-        return ended if cost > t else [*ended, *map(min, *tables, tables[0])]
+        return ended if cost > t else [*ended, *(map(min, *tables) if len(tables) > 1 else tables[0])]
 
 
 def walk_sequence(
@@ -122,23 +131,19 @@ def walk_sequence(
 
     `has_advisor`: an advisor may answer a question by sending control to another step. `shielded`: inside `finally`.
     """
-    exits = tuple(tuple(exits_of(block.steps, index, shielded=shielded)) for index in range(len(block.steps)))
-    if has_advisor:
-        exits = tuple((*step_exits, *_advisor_exits(step_exits, len(exits))) for step_exits in exits)
+    exits = exits_of_block(block, has_advisor=has_advisor, shielded=shielded)
     most: dict[tuple[int, int], Table] = {}
-    bounds: list[tuple[BreakerCosts, ...]] = [()] * len(block.steps)
-    for steps in reversed(_parts(exits)):
+    bounds: list[tuple[BreakerCosts | SingleStepCosts, ...]] = [()] * len(block.steps)
+    for steps in reversed(split_into_parts(exits)):
         part = Part(steps, exits, ends, price, most)
-        part_bounds = tuple(_bounds(part, block, breaker))
+        part_bounds = tuple(_bounds(part, block, breaker)) if part.loops else (SingleStepCosts(part),)
         for index in steps:
             bounds[index] = part_bounds
             visits = Counter((index,))
             for end in (0, 1):
                 tables = [bound.most(index, end, part.size - 1, visits) for bound in part_bounds]
-                most[index, end] = tuple(map(min, *tables, tables[0]))
-    good, bad = (
-        (none,) * price + most[0, end][: len(most[0, end]) - price] for end, none in ((0, NEVER), (1, 0))
-    )
+                most[index, end] = tuple(map(min, *tables)) if len(tables) > 1 else tuple(tables[0])
+    good, bad = delay(most[0, 0], price, NEVER), delay(most[0, 1], price, 0)
     return Walk(good, bad, block, ends, price, breaker, exits, tuple(bounds))
 
 
@@ -148,10 +153,8 @@ def _bounds(part: Part, block: Block, breaker: Breaker) -> Iterator[BreakerCosts
     while True:
         bound = BreakerCosts(part, charged, 1)
         yield bound
-        if not part.loops:
-            return
         entries = bound.entries(part.steps[0])
-        free = {index: _charged_after(block.steps[index], breaker) for index in entries}
+        free = {index: charged_after(block.steps[index], breaker) for index in entries}
         exceeded = {
             index: limit for index, limit in free.items() if limit is not None and entries[index] > limit
         }
@@ -162,7 +165,7 @@ def _bounds(part: Part, block: Block, breaker: Breaker) -> Iterator[BreakerCosts
         yield BreakerCosts(part, charged, 2)
 
 
-def _charged_after(step: Step, breaker: Breaker) -> int | None:
+def charged_after(step: Step, breaker: Breaker) -> int | None:
     """The free visits of a step whose further visits cost more; None if they cost only their entry."""
     is_accepted = _decides_itself(step) and step.retry.on_exhausted == "accept_best"
     return None if is_accepted else _free_visits(step, breaker)
@@ -183,7 +186,7 @@ def _decides_itself(step: Step) -> bool:
     return step.retry.stated and step.retry.on_exhausted != "human"
 
 
-def _parts(exits: tuple[tuple[Exit, ...], ...]) -> list[range]:
+def split_into_parts(exits: tuple[tuple[Exit, ...], ...]) -> list[range]:
     """The sequence split into parts that control never returns to after leaving them."""
     parts: list[range] = []
     for index, step_exits in enumerate(exits):
@@ -192,6 +195,17 @@ def _parts(exits: tuple[tuple[Exit, ...], ...]) -> list[range]:
             first = min(first, parts.pop()[0])
         parts.append(range(first, index + 1))
     return parts
+
+
+def exits_of_block(
+    block: Block, *, has_advisor: bool = False, shielded: bool = False
+) -> tuple[tuple[Exit, ...], ...]:
+    """The exits of each step of a sequence, with those that only an advisor's answer allows."""
+    size = len(block.steps)
+    exits = tuple(tuple(exits_of(block.steps, index, shielded=shielded)) for index in range(size))
+    if not has_advisor:
+        return exits
+    return tuple((*step_exits, *_advisor_exits(step_exits, size)) for step_exits in exits)
 
 
 def exits_of(steps: tuple[Step, ...], index: int, *, shielded: bool = False) -> Iterator[Exit]:

@@ -39,9 +39,11 @@ from podium.simulate.forecast.cost_tables import (
     combine,
     combine_all,
     constant,
+    delay,
     maximum,
     multiply,
     repeat_table,
+    repeat_up_to,
 )
 from podium.simulate.forecast.paths import Walk, walk_sequence
 from podium.simulate.forecast.static_values import (
@@ -111,10 +113,8 @@ class ForecastScope:
 def worst_case(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: AttemptCost) -> Node:
     """The worst case of a whole run; the last entry of its tables is the result. Raises Unbounded."""
     limit = workflow.limits.transitions
-    place = ForecastScope(
-        workflow, static_values(workflow, inputs), attempt_cost, 1 + (limit or 0), workflow.limits.members
-    )
-    run = _call(place, Step(workflow.name, Call(workflow)))
+    place = scope_of_run(workflow, inputs, attempt_cost, limit or 0)
+    run = call_node(place, Step(workflow.name, Call(workflow)))
     if limit is None and _grows_with_transitions(replace(place, size=2), run):
         raise Unbounded(
             workflow.name, "limits.transitions is disabled, and nothing else bounds the loops of this file"
@@ -122,9 +122,16 @@ def worst_case(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: Atte
     return run
 
 
+def scope_of_run(
+    workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: AttemptCost, transitions: int
+) -> ForecastScope:
+    values = static_values(workflow, inputs)
+    return ForecastScope(workflow, values, attempt_cost, 1 + transitions, workflow.limits.members)
+
+
 def _grows_with_transitions(place: ForecastScope, run: Node) -> bool:
     """Whether one more transition would increase the cost."""
-    return _call(place, run.step).either[-1] > run.either[-1]
+    return call_node(place, run.step).either[-1] > run.either[-1]
 
 
 def node(place: ForecastScope, step: Step) -> Node:
@@ -183,7 +190,7 @@ def _node(place: ForecastScope, step: Step) -> Node:
         case Repeat():
             return _with_retries(place, step, _rounds(place, step, verb))
         case Call():
-            return _with_retries(place, step, _call(place, step))
+            return _with_retries(place, step, call_node(place, step))
         case Check() | Set() | Human() | Wait():
             return _all(place, step, ())
         case _ if isinstance(verb, WORK):
@@ -199,7 +206,7 @@ def _leaf(place: ForecastScope, step: Step) -> Node:
     once = constant(weight * (1 + retry.transient + retry.repair), place.size)
     if gates_part is not None:
         once = combine(once, gates_part.either)
-    tries = _count(place, step, retry.attempts) + len(retry.degrade)
+    tries = times(place, step, retry.attempts) + len(retry.degrade)
     table = multiply(once, tries)
     if isinstance(step.verb, Agent):
         table = tuple(weight * len(step.verb.fallback) + value for value in table)
@@ -208,7 +215,7 @@ def _leaf(place: ForecastScope, step: Step) -> Node:
         granted, table = place.size - 1, combine(table, repeat_table(once))
     elif place.workflow.breaker.retries is not None:
         # Asked once per visit, after that many failed attempts.
-        granted, table = 1, combine(table, (0, *once[:-1]))
+        granted, table = 1, combine(table, delay(once, 1, 0))
     return Node(step, table, table, () if gates_part is None else (gates_part,), tries, once, granted)
 
 
@@ -218,25 +225,29 @@ def _all(place: ForecastScope, step: Step, parts: tuple[Node, ...]) -> Node:
 
 
 def _for_each(place: ForecastScope, step: Step, verb: ForEach) -> Node:
+    width = item_limit(place, step, verb)
+    body = node(replace(place, in_for_each=True), verb.body)
+    table = multiply(body.either, width)
+    return Node(step, table, table, (body,) * width)
+
+
+def item_limit(place: ForecastScope, step: Step, verb: ForEach) -> int:
+    """The maximum number of items. Raises Unbounded."""
     known_count = item_count(verb, place.values)
     width = place.members if known_count is UNKNOWN else known_count
     if not isinstance(width, int):
         raise Unbounded(
             step.name, "the number of items of for_each is not bounded, and limits.members is disabled"
         )
-    body = node(replace(place, in_for_each=True), verb.body)
-    table = multiply(body.either, width)
-    return Node(step, table, table, (body,) * width)
+    return width
 
 
 def _rounds(place: ForecastScope, step: Step, verb: Repeat) -> Node:
     """The first round is free; every further round is a transition and follows only a round that ended well."""
     body = node(place, verb.body)
-    rounds = _count(place, step, verb.max)
-    good, bad = body.good, body.either
-    for _ in range(rounds - 1):
-        good = maximum((body.good, combine(body.good, (NEVER, *good[:-1]))))
-        bad = maximum((body.either, combine(body.good, (0, *bad[:-1]))))
+    rounds = times(place, step, verb.max)
+    earlier = repeat_up_to(body.good, rounds - 1)
+    good, bad = combine(earlier, body.good), combine(earlier, body.either)
     if verb.kind == "while" or not rounds:
         good = maximum((good, constant(0, place.size)))
     granted = place.size - 1 if verb.on_exhausted == "human" else 0
@@ -247,7 +258,7 @@ def _rounds(place: ForecastScope, step: Step, verb: Repeat) -> Node:
     return Node(step, good, maximum((good, bad)), (body,), rounds, body.either, granted)
 
 
-def _call(place: ForecastScope, step: Step) -> Node:
+def call_node(place: ForecastScope, step: Step) -> Node:
     """A whole workflow; its own limits apply unless the calling step has others."""
     verb = step.verb
     assert isinstance(verb, Call)
@@ -262,16 +273,21 @@ def _call(place: ForecastScope, step: Step) -> Node:
 def _workflow(place: ForecastScope, step: Step) -> Node:
     workflow = place.workflow
     body = _block(place, step, workflow.body)
-    extra, closing = constant(0, place.size), None
-    if workflow.finally_ is not None:
-        inside = replace(place, at=child(place.at, FINALLY), size=1 + FINALLY_TRANSITIONS, shielded=True)
-        closing = node(inside, workflow.finally_)
-        extra = constant(closing.either[-1], place.size)
+    closing = closing_node(place)
+    extra = constant(0 if closing is None else closing.either[-1], place.size)
     if workflow.advisor is not None:
         # The same transition pays for the question and for what it allows.
         advice = repeat_table(node(replace(place, at=child(place.at, ADVICE)), workflow.advisor).either)
         body = replace(body, good=_add_entries(body.good, advice), bad=_add_entries(body.bad, advice))
     return replace(body, good=combine(body.good, extra), bad=combine(body.bad, extra), closing=closing)
+
+
+def closing_node(place: ForecastScope) -> Node | None:
+    """The worst case of `finally`, which has its own transitions."""
+    if place.workflow.finally_ is None:
+        return None
+    inside = replace(place, at=child(place.at, FINALLY), size=1 + FINALLY_TRANSITIONS, shielded=True)
+    return node(inside, place.workflow.finally_)
 
 
 def _add_entries(table: Table, more: Table) -> Table:
@@ -288,20 +304,16 @@ def _block(place: ForecastScope, step: Step, block: Block) -> Node:
             block, ends, price, place.workflow.breaker, has_advisor=has_advisor, shielded=place.shielded
         )
         return Node(step, walk.good, walk.bad, parts, walk=walk)
-    entered = combine_all((_with_entry(part.either, price) for part in parts), place.size)
+    entered = combine_all((delay(part.either, price, 0) for part in parts), place.size)
     back = any(t.kind == "step" for inner in block.steps for t in inner.on.values())
     if block.kind == "dag" and (back or place.workflow.advisor is not None):
         entered = combine(entered, repeat_table(maximum(part.either for part in parts)))
     return Node(step, entered, entered, parts)
 
 
-def _with_entry(table: Table, price: int) -> Table:
-    return table if not price else (0, *table[:-1])
-
-
 def _with_retries(place: ForecastScope, step: Step, body: Node) -> Node:
     """A scope with gates that may be repeated."""
-    tries = 1 if isinstance(step.verb, Review | Gates) else _count(place, step, step.retry.attempts)
+    tries = 1 if isinstance(step.verb, Review | Gates) else times(place, step, step.retry.attempts)
     asks = step.retry.stated and step.retry.on_exhausted == "human"
     granted = place.size - 1 if asks and not isinstance(step.verb, Review | Gates) else 0
     gates_part = _gates_node(place, step)
@@ -319,7 +331,7 @@ def _with_retries(place: ForecastScope, step: Step, body: Node) -> Node:
     return Node(step, good, maximum((good, bad)), (body,), tries, once, granted)
 
 
-def _count(place: ForecastScope, step: Step, number: object) -> int:
+def times(place: ForecastScope, step: Step, number: object) -> int:
     number_of_times = count(number, place.values)
     if number_of_times is None:
         raise KnownAtRunTime(step.name, "the number of repetitions is known only at run time")
