@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import commands, engine, idle, walls
+from bench import commands, engine, idle, sandboxes
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
 from bench.startup import startups
 from bench.trees import captures
@@ -34,28 +34,31 @@ def main() -> int:
 def cheap_enough() -> bool:
     """Shows what durability and processes cost beside the floor and the peer, and whether each keeps its bound."""
     print()
-    walled = walls.costs()
-    found = (*engine.costs(), *commands.costs(), *idle.costs(), *walled, *captures())
+    sandboxed = sandboxes.costs()
+    found = (*engine.costs(), *commands.costs(), *idle.costs(), *sandboxed, *captures())
     for one in found:
         bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
         mark = "" if one.holds else "  MISSED"
         print(f"{one.name:42} {one.figure:8.2f} {one.unit:<3} {bound:<16} {one.detail}{mark}")
     if not engine.PEER.exists():
         print("the peer was not measured: make bench installs it")
-    if not walled:
-        print("walls were not measured: bubblewrap does not hold here")
+    if not sandboxed:
+        print("the sandbox was not measured: bubblewrap does not work here")
     return all(one.holds for one in found)
 
 
 def started() -> bool:
-    """Shows what commands take as processes, and says whether each keeps its bound."""
+    """Show what commands take as processes, and whether each keeps its budget."""
     print()
-    found = startups()
-    for one in found:
+    measured = startups()
+    for one in measured:
+        budget = one.budget
+        mark = "" if one.holds else "  MISSED"
         print(
-            f"{one.name:38} {one.ms:.0f} ms, {one.ratio:.1f} x an empty Python; at most {one.bound_ms:.0f} ms"
+            f"{budget.name:28} {one.ms:4.0f} ms, {one.ratio:4.1f} x an empty Python of {budget.ratio:g}, "
+            f"{one.modules:3} modules of {budget.modules}, {one.megabytes:3.0f} MB of {budget.megabytes}{mark}"
         )
-    return all(one.holds for one in found)
+    return all(one.holds for one in measured)
 
 
 def show(figure: Figure) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.engine import Cost
-from bench.walls import spent
+from bench.sandboxes import spent
 from podium.git.repository import find, read_head
 from podium.git.workdir.capture import Captured, capture
 from podium.git.workdir.clone import clone

@@ -12,11 +12,12 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from difflib import unified_diff
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from podium.core.expressions.values import plain_json
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage

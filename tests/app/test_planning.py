@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from podium.app.author.load import open_workflow
-from podium.app.forecast.plan import check_plan, plan
+from podium.app.forecast.check import check_plan
+from podium.app.forecast.plan import plan
 from podium.app.run.cost_history import history_of
 from podium.core.model import Workflow
 from podium.errors import ConfigurationError

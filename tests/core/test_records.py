@@ -204,3 +204,30 @@ def test_quick_replace_changes_fields_and_keeps_the_record_frozen() -> None:
             setattr(new, "row", 2)  # noqa: B010 (mypy knows that it is frozen)
         with pytest.raises(AttributeError):
             old._replace(colour="red")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    name: str = "get"
+    key: str = field(repr=False)
+    """Required, although a field with a default comes before it."""
+    note: str = field(default="", repr=False, compare=False)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def test_fields_by_keyword_only_need_no_order() -> None:
+    call = Call(key="secret")
+
+    assert (call.name, call.key, call.note, call.headers) == ("get", "secret", "", {})
+    assert call == Call(key="secret", note="other")
+    assert replace(call, key="new").key == "new"
+    assert pickle.loads(pickle.dumps(call)) == call
+    assert Call.__match_args__ == ()
+    with pytest.raises(TypeError):
+        Call("get", key="secret")  # type: ignore[call-arg]  # what is tried
+    with pytest.raises(TypeError):
+        Call()  # type: ignore[call-arg]  # what is tried
+
+
+def test_a_field_without_repr_is_not_printed() -> None:
+    assert repr(Call(key="secret", note="hidden")) == "Call(name='get', headers={})"

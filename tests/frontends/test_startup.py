@@ -81,6 +81,23 @@ def test_validate_reads_of_an_agent_only_its_registration(tmp_path: Path) -> Non
     assert not found & {*THE_RUN, *THE_WORLD, "importlib.metadata", "podium.ports.agent"} - {"podium.ports"}
 
 
+def test_a_run_imports_only_the_kinds_of_work_that_its_steps_need(tmp_path: Path) -> None:
+    (tmp_path / "workflow.yaml").write_text("podium: 1\nname: notes\nsteps:\n  note: {set: {x: 1}}\n")
+    imported = modules("run", "workflow.yaml", cwd=tmp_path)
+
+    assert "podium.engine.loop" in imported
+    assert not imported & {
+        "genai_prices",
+        "importlib.metadata",
+        "jinja2",
+        "podium.attempt.agent.run",
+        "podium.attempt.command.run",
+        "podium.attempt.landing.land",
+        "podium.simulate.run",
+        "podium.workflow.dialects.steps.translate",
+    }
+
+
 @pytest.mark.req("C23")
 def test_only_a_watch_that_waits_needs_watchfiles(tmp_path: Path) -> None:
     assert "watchfiles" not in modules("watch", "--help", cwd=tmp_path)

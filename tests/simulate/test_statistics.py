@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from podium.app.author.load import open_workflow
-from podium.app.forecast.simulate import assumed, forecast
+from podium.app.forecast.simulate import forecast
+from podium.app.values import assumed
 from podium.simulate.random_world import NO_FAILURES, Odds
 
 FLOW = """\

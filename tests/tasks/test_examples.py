@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podium.app.author.load import open_workflow
-from podium.app.forecast.simulate import assumed
+from podium.app.values import assumed
 from podium.core.expressions.nodes import ExprError
 from podium.core.model import Agent
 from podium.core.queries.names import InstanceNames

@@ -6,7 +6,6 @@ Imported only to price something, because the import takes a third of a second.
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
-from importlib.metadata import version
 
 from podium.core.types import MicroUsd
 from podium.ports.agent import Usage
@@ -14,6 +13,8 @@ from podium.ports.agent import Usage
 
 def public_price(vendor: str, model: str, usage: Usage) -> tuple[MicroUsd, str] | None:
     """The cost and the table that it comes from; `vendor` is a name such as openai, or the URL of an API."""
+    from importlib.metadata import version
+
     import genai_prices
 
     # The input of genai-prices includes the tokens that were read from a cache or written to it.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.programs import program_of, wanting
+from podium.core.fast_dataclass import dataclass
 from podium.credentials import auth_of, key_names
 from podium.ports.agent import Agents, InstalledAgent
 from podium.process.environment import minimal_env

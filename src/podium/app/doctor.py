@@ -6,7 +6,7 @@ import json
 import platform
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +22,7 @@ from podium.app.run import preflight
 from podium.app.run.drive import Observer
 from podium.app.run.preflight import agents_not_ready, unsupported
 from podium.app.run.start import RunRequest
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Workflow
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agents

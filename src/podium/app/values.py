@@ -8,6 +8,7 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from podium.core.model import Input, Workflow
 from podium.errors import ConfigurationError
 from podium.workflow.dialects.translation import name_of
 from podium.workflow.merge.config_layers import KEYS
@@ -134,3 +135,16 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
                 )
         place[names[-1]] = document.value
     return settings
+
+
+def assumed(workflow: Workflow, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs, with a plausible value where none was given: the run is only simulated."""
+    return {item.name: values.get(item.name, _plausible(item)) for item in workflow.inputs}
+
+
+def _plausible(item: Input) -> Any:
+    if not item.required:
+        return item.default
+    if item.choices:
+        return item.choices[0]
+    return {"int": 1, "number": 1.0, "bool": True, "list": ["one"], "map": {}}.get(item.type, item.name)

@@ -1,14 +1,13 @@
-"""Performs one task; an error that prevents it is returned as the end of the attempt."""
+"""Performs one task; an error that prevents it is returned as the end of the attempt.
+
+The code of a kind of task is imported with the first such task, because most runs have few kinds.
+"""
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from podium.attempt import by_hand, file_facts, wait, write_interfaces
-from podium.attempt.command import run as command
 from podium.attempt.host import Host
-from podium.attempt.landing import join as joining
-from podium.attempt.landing import land as landing
 from podium.attempt.result import attempt_ended
 from podium.attempt.workspace.setup import SetupFailed
 from podium.attempt.workspace.toolchain import EditableInstall
@@ -36,17 +35,27 @@ async def perform(task: Task, host: Host) -> Report | None:
     """None if the work waits for a person. Cancelling ends the task's processes and removes its workspace."""
     match task:
         case AttemptTask(by_hand=True):
+            from podium.attempt import by_hand
+
             return await by_hand.prepare_manual_work(task, host)
         case AttemptTask():
             return await attempt(task, host)
         case CollectTask():
+            from podium.attempt import by_hand
+
             return await by_hand.collect_manual_work(task, host)
         case WatchTask():
+            from podium.attempt import wait
+
             return await wait.watch(task, host)
         case FactTask():
+            from podium.attempt import file_facts
+
             return await file_facts.find(task, host)
         case JoinTask():
-            return await joining.join(task, host)
+            from podium.attempt.landing import join
+
+            return await join.join(task, host)
         case _:
             assert_never(task)
 
@@ -77,15 +86,20 @@ def failed(started: AttemptStarted, host: Host, error: PodiumError | ExprError |
 async def _work(task: AttemptTask, host: Host) -> AttemptEnded:
     match task.work:
         case AgentWork():
-            # Prompts and adapters are heavy, and many runs have commands only.
             from podium.attempt.agent import run as agent
 
             return await agent.work(task, host)
         case CommandWork():
+            from podium.attempt.command import run as command
+
             return await command.work(task, host)
         case LandWork():
-            return await landing.work(task, host)
+            from podium.attempt.landing import land
+
+            return await land.work(task, host)
         case WriteWork():
+            from podium.attempt import write_interfaces
+
             return await write_interfaces.work(task, host)
         case _:
             assert_never(task.work)

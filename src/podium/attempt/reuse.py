@@ -9,11 +9,11 @@ from anyio import to_thread
 
 from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import keep_attempt
-from podium.core.events import ApprovalAsked, ApprovalGiven, AttemptEnded, JoinEnded
+from podium.core.events import AttemptEnded, JoinEnded
 from podium.core.payloads import Amounts
 from podium.core.types import GONE
 from podium.git.repository import has_tree
-from podium.tasks.prior_results import NoPriorResult, PriorResults
+from podium.tasks.prior_results import NoPriorResult
 from podium.tasks.task import AttemptTask, JoinTask
 
 
@@ -35,16 +35,6 @@ async def find_prior(host: Host, task: AttemptTask, key: str) -> AttemptEnded | 
     if answer is None and task.started.reused:
         return AttemptEnded(host.now(), task.started.path, task.started.attempt, "transient", GONE)
     return answer
-
-
-def prior_approvals(past: PriorResults | None, request: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
-    """The answers that people gave to the same question about the same tree."""
-    prior = None if past is None else past.approvals.get(request.path)
-    if prior is None:
-        return ()
-    earlier, approvals = prior
-    is_same = (earlier.key, earlier.tree, earlier.approvals) == (request.key, request.tree, request.approvals)
-    return tuple(approvals) if is_same else ()
 
 
 def joined(host: Host, task: JoinTask) -> JoinEnded | None:

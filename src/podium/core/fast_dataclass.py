@@ -4,7 +4,7 @@ The standard decorator generates and compiles six functions per class, which tak
 classes make a command feel slow. Here `__init__` is generated when a class is first instantiated, and the other
 methods are shared. Creating a frozen record also takes a third of the time. Rule 1: mypy and the functions of
 `dataclasses` (fields, replace, asdict, is_dataclass) treat a record as a dataclass. Rule 2: fields are not inherited,
-and `field` supports only default_factory and compare.
+and `field` supports only default, default_factory, compare and repr.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _ORDER: Final = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
 def _dataclass(
-    *, slots: bool, frozen: bool = False, eq: bool = True, order: bool = False
+    *, slots: bool, frozen: bool = False, eq: bool = True, order: bool = False, kw_only: bool = False
 ) -> Callable[[type[Any]], type[Any]]:
     """The decorator. Its options have the same meaning as in the standard library; slots must be True."""
     assert slots, "slots must be True"
 
     def decorate(cls: type[Any]) -> type[Any]:
-        return _record(cls, frozen=frozen, eq=eq, order=order)
+        return _record(cls, frozen=frozen, eq=eq, order=order, kw_only=kw_only)
 
     return decorate
 
@@ -45,16 +45,21 @@ class _Shape(NamedTuple):
     defaults: Mapping[str, Any]
     """The default of each name that has one: a value, or the result of `field`."""
     frozen: bool
+    kw_only: bool
 
 
-def _record(cls: Any, *, frozen: bool, eq: bool, order: bool) -> type[Any]:
+def _record(cls: Any, *, frozen: bool, eq: bool, order: bool, kw_only: bool) -> type[Any]:
     members = dict(cls.__dict__)
     names = tuple(cls.__annotations__)
+    assert "__post_init__" not in members, f"{cls.__name__}: __post_init__ is not supported"
+    unsupported = [hint for hint in cls.__annotations__.values() if hint in ("KW_ONLY", dataclasses.KW_ONLY)]
+    assert not unsupported, f"{cls.__name__}: KW_ONLY is not supported; use kw_only=True"
     defaults = {name: members.pop(name) for name in names if name in members}
-    shape = _Shape(cls.__annotations__, defaults, frozen)
+    shape = _Shape(cls.__annotations__, defaults, frozen, kw_only)
     for name in ("__dict__", "__weakref__"):
         members.pop(name, None)
-    methods: dict[str, Any] = {"__slots__": names, "__match_args__": names, "__repr__": _repr}
+    positional = () if kw_only else names
+    methods: dict[str, Any] = {"__slots__": names, "__match_args__": positional, "__repr__": _repr}
     methods["__dataclass_fields__"] = _Fields(shape)
     if frozen:
         methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
@@ -81,10 +86,12 @@ def _first_init(cls: Any, shape: _Shape) -> Callable[..., None]:
 
 def _init(cls: Any, shape: _Shape) -> Callable[..., None]:
     namespace: dict[str, Any] = {"_absent": MISSING}
-    parameters, lines = ["self"], []
+    parameters, lines = ["self", "*"] if shape.kw_only and shape.types else ["self"], []
     for name in shape.types:
         default = shape.defaults.get(name, MISSING)
         value = name
+        if isinstance(default, Field) and default.default_factory is MISSING:
+            default = default.default
         if isinstance(default, Field):
             namespace[f"_new_{name}"] = default.default_factory
             parameters.append(f"{name}=_absent")
@@ -191,8 +198,8 @@ def _ordered(compare: Callable[[Any, Any], bool], values: Callable[[Any], Any]) 
 
 
 def _repr(self: Any) -> str:
-    fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
-    return f"{type(self).__qualname__}({fields})"
+    shown = (field.name for field in dataclasses.fields(self) if field.repr)
+    return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 def _refuse_to_set(_self: Any, name: str, _value: Any) -> NoReturn:
@@ -204,9 +211,9 @@ def _refuse_to_delete(_self: Any, name: str) -> NoReturn:
 
 
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, name) for name in self.__match_args__]
+    return [getattr(self, name) for name in self.__slots__]
 
 
 def _restore(self: Any, state: list[Any]) -> None:
-    for name, value in zip(self.__match_args__, state, strict=True):
+    for name, value in zip(self.__slots__, state, strict=True):
         object.__setattr__(self, name, value)

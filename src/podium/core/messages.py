@@ -7,10 +7,11 @@ checks them against the pending effects and sets their time to that of the turn.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
+from podium.core.fast_dataclass import dataclass
 from podium.core.payloads import RunFacts
 from podium.core.types import Address, Millis, Tree, Unit
 

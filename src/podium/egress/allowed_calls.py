@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from podium.core.fast_dataclass import dataclass
 from podium.egress.request_head import Refused
 
 # No "%", because two servers may decode an encoded path differently.

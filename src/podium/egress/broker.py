@@ -11,7 +11,6 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteStream, SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from podium.core.fast_dataclass import dataclass
 from podium.egress.allowed_calls import Rule, check, rules
 from podium.egress.request_head import (
     END,

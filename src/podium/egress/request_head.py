@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
 import anyio
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
+
+from podium.core.fast_dataclass import dataclass
 
 MOST_HEAD: Final = 64 * 1024
 MOST_FIELDS: Final = 128

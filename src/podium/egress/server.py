@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import anyio
 from anyio.abc import SocketStream
 
+from podium.core.fast_dataclass import dataclass
 from podium.egress import forwarder
 from podium.egress.broker import Upstream, broker
 from podium.egress.hosts import Resolve, allowed_hosts, public_addresses

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import base64
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import unquote, urlsplit
+
+from podium.core.fast_dataclass import dataclass
 
 PORTS: Final = {"http": 80, "https": 443}
 

@@ -11,12 +11,12 @@ import getpass
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from podium.core.effects import AskPerson
+from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve
 from podium.core.state import Leaf, State
 from podium.core.types import Address

@@ -10,14 +10,13 @@ import traceback
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 from anyio.abc import TaskGroup
 
 from podium.attempt.artifacts import publish
 from podium.attempt.host import Host
-from podium.attempt.reuse import prior_approvals
 from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
 from podium.core.events import AttemptEnded, Event, StepEnded
 from podium.core.messages import Approve, Message, Recover, Refusal, Report
@@ -30,12 +29,14 @@ from podium.ports.runtime import ManualWorkDone, OnTurn, Park
 from podium.ports.store import QueuedCommand, Store
 from podium.recording import each_text
 from podium.runtime import commands
-from podium.runtime import effects as perform
-from podium.runtime.effects import Work
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.question_text import question_renderer
 from podium.runtime.status import waits_for_person
 from podium.runtime.timers import Timers
+from podium.tasks.prior_results import prior_approvals
+
+if TYPE_CHECKING:
+    from podium.runtime.effects import Work
 
 LISTEN_S: Final = 0.1
 """How often queued commands are read: an answer takes effect within 300 ms, for a tenth of a percent of a core."""
@@ -157,9 +158,11 @@ class RunLoop:
         if isinstance(effect, AskPerson):
             for approval in prior_approvals(self._run.past, effect.request):
                 self._post(commands.approval(approval), "past")
-        work = perform.work_for(effect, self._log.state, self._run)
+        from podium.runtime import effects  # Heavy, and a run may have no effects.
+
+        work = effects.work_for(effect, self._log.state, self._run)
         if work is not None:
-            self._start(perform.key_of(effect), effect, work)
+            self._start(effects.key_of(effect), effect, work)
 
     def _start(self, key: EffectKey, effect: Effect, work: Work) -> None:
         # Register before the task starts; otherwise the loop could see an idle run and park it.
@@ -176,7 +179,9 @@ class RunLoop:
             except Exception as error:
                 if disk_fault(error) is not None:
                     raise  # Everything tried next would fail too; the run can be resumed when there is room.
-                report = perform.broken(effect, error, self._host)
+                from podium.runtime.effects import broken
+
+                report = broken(effect, error, self._host)
                 self._note(traceback.format_exc())
         del self._running[scope]
         if scope.cancelled_caught and isinstance(effect, RunAttempt):
@@ -246,7 +251,9 @@ class RunLoop:
             self._log.reply(queued, f"{command.path} is not waiting for work done by hand")
             return
         self._log.reply(queued, commands.DONE)
-        work = perform.handed_in(effect, command, self._log.state, self._run)
+        from podium.runtime.effects import handed_in
+
+        work = handed_in(effect, command, self._log.state, self._run)
         self._start(("attempt", command.path), effect, work)
 
     def _note(self, text: str) -> None:

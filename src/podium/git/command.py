@@ -14,10 +14,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from podium.core.fast_dataclass import dataclass
 from podium.errors import PodiumError
 from podium.process.launch import Launch
 from podium.process.output import OutputLimits

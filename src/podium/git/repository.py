@@ -11,11 +11,11 @@ import hashlib
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
 from podium.files.project_paths import STATE_DIR

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import MicroUsd, Millis
 from podium.ports.agent_type import AgentType
 from podium.ports.sandbox import Service
@@ -36,13 +37,12 @@ class Exchange:
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriorSession:
     """An earlier conversation that an agent continues."""
 
     id: str
     """The id that the agent's program gave it; empty if it has none."""
-    _: KW_ONLY
     turns: tuple[Exchange, ...] = ()
     usage: Usage = Usage(calls=0)
     """The sum over all turns, because some programs count from the beginning of a conversation."""

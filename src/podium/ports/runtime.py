@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from podium.core.events import Event
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.core.messages import Cancel, Command, Refusal, Start
 from podium.core.model import Workflow

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
+
+from podium.core.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     # Commands that only read the log do not need to import these.

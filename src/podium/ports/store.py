@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.errors import PodiumError
 

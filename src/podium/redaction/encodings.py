@@ -9,7 +9,6 @@ wrapped at 64 or 76 columns. Not covered: encryption, compression, reversal, one
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from collections.abc import Iterator
@@ -38,6 +37,8 @@ def _encodings(secret: str) -> Iterator[bytes]:
     yield raw
     yield raw.hex().encode()
     yield raw.hex().upper().encode()
+    import html  # Its table of entities takes time, and most runs have no secret.
+
     for text in (*_json(secret), *_url(raw), html.escape(secret), html.escape(secret, quote=False)):
         yield text.encode("utf-8", "surrogateescape")
     for text in _base64(raw):

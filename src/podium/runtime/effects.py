@@ -9,7 +9,6 @@ from anyio import to_thread
 
 from podium.attempt.host import Host
 from podium.attempt.perform import failed, perform
-from podium.attempt.reuse import prior_approvals
 from podium.core.effects import (
     AskPerson,
     CancelAttempt,
@@ -32,7 +31,7 @@ from podium.ports.runtime import ManualWorkDone
 from podium.runtime.commands import approval
 from podium.runtime.prepared_run import PreparedRun
 from podium.tasks.build import attempt_task, task_of
-from podium.tasks.prior_results import NoPriorResult
+from podium.tasks.prior_results import NoPriorResult, prior_approvals
 from podium.tasks.task import CollectTask
 
 Work: TypeAlias = Callable[[], Awaitable[Report | None]]

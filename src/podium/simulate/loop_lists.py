@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from podium.core.expressions.templates import references
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Call, ForEach, Output, Step, Workflow
 from podium.core.queries.graph import LOOPS, SCOPES, children_of
 from podium.workflow.contracts.examples import Draw, example, example_of

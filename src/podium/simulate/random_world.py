@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -16,6 +15,7 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve
 from podium.core.model import Agent, Call, Command, Git, Step, Workflow
 from podium.core.payloads import Amounts, RefusedMember, Verdict

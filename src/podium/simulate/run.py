@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from podium.core.effects import (
@@ -19,6 +18,7 @@ from podium.core.effects import (
 )
 from podium.core.events import AttemptEnded, Event, FactsFound
 from podium.core.evolve.evolve import initial
+from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Fired, Message, Refusal, Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Workflow
 from podium.simulate.random_world import DEFAULT_ODDS, Odds, RandomWorld
 from podium.simulate.run import simulate

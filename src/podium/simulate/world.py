@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from podium.core.events import (
@@ -15,6 +14,7 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve, Signal
 from podium.core.state import State
 from podium.core.types import Millis, Tree

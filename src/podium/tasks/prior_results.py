@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from podium.core.events import (
@@ -21,6 +21,7 @@ from podium.core.events import (
     JoinAsked,
     JoinEnded,
 )
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.types import Address, Millis
 
@@ -79,3 +80,13 @@ def request_key(started: AttemptStarted, *parts: Any) -> str:
     """The hash of a request; a part that is not JSON is hashed by its repr."""
     encoded = json.dumps([started.start, started.base, *parts], default=repr, sort_keys=True)
     return hashlib.sha256(encoded.encode()).hexdigest()[:32]
+
+
+def prior_approvals(past: PriorResults | None, request: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
+    """The answers that people gave to the same question about the same tree."""
+    prior = None if past is None else past.approvals.get(request.path)
+    if prior is None:
+        return ()
+    earlier, approvals = prior
+    is_same = (earlier.key, earlier.tree, earlier.approvals) == (request.key, request.tree, request.approvals)
+    return tuple(approvals) if is_same else ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from podium.core.events import (
@@ -14,6 +13,7 @@ from podium.core.events import (
     JoinEnded,
     WaitStarted,
 )
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
 from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Address, Tree

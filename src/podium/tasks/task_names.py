@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from podium.core.expressions.nodes import ExprError, MissingValue, NeedFact, TooBig, WrongType
 from podium.core.expressions.templates import Value, fill, references
 from podium.core.expressions.values import is_list, is_map
+from podium.core.fast_dataclass import dataclass
 from podium.core.queries.names import InstanceNames
 from podium.core.queries.step_results import OF_SCOPES, Fields
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from podium.app.author.load import open_workflow
-from podium.app.forecast.simulate import assumed
+from podium.app.values import assumed
 from podium.core.addresses import ROOT
 from podium.core.model import Workflow
 from podium.simulate.forecast.best_case import best_case

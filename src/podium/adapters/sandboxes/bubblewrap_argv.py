@@ -8,11 +8,12 @@ then all rights are dropped for good, and the inner one, as an ordinary user, cr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from podium.adapters.sandboxes.host_programs import SYSTEM
+from podium.core.fast_dataclass import dataclass
 from podium.ports.sandbox import Mount
 
 # Fixed paths: where user namespaces are restricted, only the system's bubblewrap may use them, and a program of that

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from podium.adapters.sandboxes.bubblewrap import system_call_filter, wrap_launch
 from podium.adapters.sandboxes.bubblewrap_argv import BWRAP, SETPRIV
+from podium.core.fast_dataclass import dataclass
 from podium.ports.sandbox import SandboxPolicy
 from podium.process.launch import Launch
 from podium.process.run import run_blocking

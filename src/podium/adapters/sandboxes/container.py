@@ -12,7 +12,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
@@ -21,6 +21,7 @@ import anyio
 
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY
 from podium.adapters.sandboxes.seccomp import AF_VSOCK
+from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process.launch import Finished, Launch

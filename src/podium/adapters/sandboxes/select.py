@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.adapters.sandboxes.none import NoSandbox
+from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 
 if TYPE_CHECKING:

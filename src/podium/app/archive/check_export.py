@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from podium.app.archive.export import (
     trees_of,
 )
 from podium.core.events import Event, RunStarted
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Tree
 from podium.git.trees.bundle import missing_trees

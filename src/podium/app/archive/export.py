@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from podium.app.query.diff import Span, read_diff
 from podium.app.run.definition import read_stored_texts
 from podium.core.codec import encode
 from podium.core.events import Event
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record
 from podium.core.types import Tree
 from podium.errors import ConfigurationError

@@ -9,9 +9,10 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+
+from podium.core.fast_dataclass import dataclass
 
 Purpose: TypeAlias = Literal["tests", "lint", "types"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from podium.adapters.agents.registry import built_in_types
 from podium.app.author.detect import Command, Purpose, Scan, scan
 from podium.app.paths import IGNORED
 from podium.attempt.programs import program_of
+from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.files import SHIPPED

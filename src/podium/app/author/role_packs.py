@@ -9,10 +9,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.files import atomic
 from podium.workflow.context import problem_at

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import Checked
+from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.workflow.gather import LoadOptions, context_of

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio import to_thread
 
-from podium.app.forecast.simulate import assumed
 from podium.app.query.logs import log_files
+from podium.app.values import assumed
 from podium.attempt.agent.resolve import NoAgent, resolve_agent
 from podium.attempt.agent.run import agent_attempt_of
 from podium.attempt.host import Host
 from podium.attempt.prompt.build import render_prompt
 from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
 from podium.core.events import AttemptStarted, Event
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Workflow
 from podium.core.state import State
 from podium.errors import ConfigurationError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from podium.core.model import Input, Workflow
+from podium.app.values import assumed
+from podium.core.fast_dataclass import dataclass
+from podium.core.model import Workflow
 from podium.simulate.random_world import Odds
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld
@@ -49,16 +50,3 @@ def forecast(
 ) -> RunStatistics:
     """What many runs with ordinary luck amount to."""
     return simulate_runs(workflow, runs=runs, seed=seed, inputs=assumed(workflow, inputs), env=env, odds=odds)
-
-
-def assumed(workflow: Workflow, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs, with a plausible value where none was given: the run is only simulated."""
-    return {item.name: values.get(item.name, _plausible(item)) for item in workflow.inputs}
-
-
-def _plausible(item: Input) -> Any:
-    if not item.required:
-        return item.default
-    if item.choices:
-        return item.choices[0]
-    return {"int": 1, "number": 1.0, "bool": True, "list": ["one"], "map": {}}.get(item.type, item.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -12,6 +12,7 @@ from podium.attempt.workspace import workspace
 from podium.core.addresses import ROOT
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.evolve.evolve import fold
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.payloads import Amounts
 from podium.core.state import Scope, State

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from podium.app.run.preflight import all_steps
 from podium.core.addresses import FINALLY, ROOT, without_numbers, without_visit
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered, RunStarted
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Call, Workflow
 from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import NO_LIMITS

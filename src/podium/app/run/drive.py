@@ -6,11 +6,11 @@ import signal
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Command
 from podium.core.state import State

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from podium.attempt.programs import default_agent, preferred_names, wanting
 from podium.core import addresses
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import chain_of
+from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Start
 from podium.core.model import (
     Agent,

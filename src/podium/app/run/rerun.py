@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +34,7 @@ from podium.app.run.start import (
 from podium.core.addresses import without_visit
 from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted, StepEnded, StepEntered, StepExpanded
 from podium.core.evolve.evolve import fold
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Message, Refusal, Start
 from podium.core.payloads import Amounts

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
 
 from podium.app.query.inbox import ENDED
 from podium.app.run.drive import NO_OBSERVER, Observer, drive
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Refusal
 from podium.core.state import State

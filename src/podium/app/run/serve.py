@@ -10,11 +10,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from podium.app.run.start import workflow_of
 from podium.core.evolve.evolve import fold
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.state import State, next_due
 from podium.core.types import Millis

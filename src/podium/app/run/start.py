@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +26,7 @@ from podium.app.run.preflight import (
 )
 from podium.app.values import own_name
 from podium.attempt.host import Host
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -18,6 +17,7 @@ from podium.app.query.diff import change_of, read_changes
 from podium.app.run.answer import view_of
 from podium.app.run.preflight import all_steps
 from podium.app.run.start import StartedRun
+from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.files.project_paths import STATE_DIR
 from podium.git.repository import Repository, find, read_ignored

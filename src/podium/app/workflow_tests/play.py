@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +16,7 @@ from podium.app.run.start import RunRequest, StartedRun
 from podium.app.workflow_tests.stage import TestProject, stage
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
+from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
 from podium.core.state import Leaf, State

@@ -6,12 +6,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from podium.app.paths import project_root
 from podium.attempt.workspace.toolchain import FOLDERS, is_editable
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis, Tree
 from podium.errors import ConfigurationError
 from podium.files.inside import inside

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.host import Host
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
 from podium.ports.agent import AgentRequest, AgentResult, Progress
 from podium.process.launch import Finished

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from podium.attempt.host import Host
@@ -12,6 +12,7 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
 from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.credentials import with_auth

@@ -52,7 +52,7 @@ def last_session(attempt: AgentAttempt, worker: ResolvedAgent) -> PriorSession |
     session = _session(data)
     max_turns = attempt.verb.continuity
     if isinstance(worker.adapter, ServiceAgent):
-        return PriorSession(session.id, turns=session.turns[-max_turns:], usage=session.usage)
+        return PriorSession(id=session.id, turns=session.turns[-max_turns:], usage=session.usage)
     return session if session.id and len(session.turns) < max_turns else None
 
 
@@ -86,7 +86,7 @@ def _session_file(attempt: AgentAttempt, worker: ResolvedAgent) -> Path:
 
 def _session(data: Mapping[str, Any]) -> PriorSession:
     return PriorSession(
-        data["id"],
+        id=data["id"],
         turns=tuple(Exchange(prompt, answer) for prompt, answer in data["turns"]),
         usage=Usage(**data["usage"]),
         files={name: b64decode(content) for name, content in data["files"].items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,7 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
+from podium.core.fast_dataclass import dataclass
 from podium.core.globs import glob_matches
 from podium.core.model import Command, Step
 from podium.core.types import Tree

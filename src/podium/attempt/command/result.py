@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from podium.attempt.command import evidence
 from podium.attempt.host import Host
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import AnswerKind, Reason
 from podium.process.launch import Finished
 from podium.process.output import CapturedOutput

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from anyio import to_thread
@@ -38,6 +38,7 @@ from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Reason, Tree

@@ -11,10 +11,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
+from podium.core.fast_dataclass import dataclass
 from podium.views.format import first_of
 
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]

@@ -7,7 +7,6 @@ the others is found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from anyio import to_thread
@@ -19,6 +18,7 @@ from podium.attempt.reuse import joined
 from podium.attempt.workspace.workspace import PODIUM
 from podium.core.events import JoinAsked, JoinEnded
 from podium.core.expressions.nodes import ExprError
+from podium.core.fast_dataclass import dataclass
 from podium.core.payloads import RefusedMember
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError, PodiumError

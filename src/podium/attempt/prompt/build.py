@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from podium.attempt.prompt.review_material import material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.core import step_settings
 from podium.core.expressions.nodes import Names
+from podium.core.fast_dataclass import dataclass
 from podium.redaction.scan import scrub
 from podium.tasks.partials import render_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.host import Host
+from podium.core.fast_dataclass import dataclass
 from podium.core.globs import glob_matches
 from podium.core.types import Tree
 from podium.files.project_paths import STATE_DIR

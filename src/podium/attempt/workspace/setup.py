@@ -7,7 +7,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ from podium.attempt.host import Host
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE, link, toolchain_folders
 from podium.core.expressions.nodes import MissingValue, Names
 from podium.core.expressions.templates import fill, fill_argv
+from podium.core.fast_dataclass import dataclass
 from podium.core.globs import glob_matches
 from podium.core.model import Step
 from podium.errors import PathViolation, PodiumError, disk_fault

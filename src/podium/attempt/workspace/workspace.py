@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -24,6 +24,7 @@ from podium.attempt.workspace.ownership import give_tree_ownership
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Step
 from podium.core.types import Tree
 from podium.errors import disk_fault

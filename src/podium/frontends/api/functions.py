@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
@@ -29,6 +29,7 @@ from podium.app.run.drive import Observer
 from podium.app.run.start import RunRequest
 from podium.app.values import json_value
 from podium.core.events import Event
+from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.core.messages import Resume
 from podium.core.model import Workflow as Graph

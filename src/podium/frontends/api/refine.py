@@ -13,7 +13,6 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -21,6 +20,7 @@ from typing import Any, Final, Literal, TypeAlias
 import anyio
 
 from podium.core.events import AttemptEnded, Event
+from podium.core.fast_dataclass import dataclass
 from podium.errors import AgentError, NotApproved
 from podium.files.project_paths import ProjectPaths
 from podium.frontends.api.functions import drive_in, start_in

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from podium.core.fast_dataclass import dataclass
 from podium.git.command import Git, run, text
 
 

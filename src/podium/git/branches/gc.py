@@ -6,9 +6,9 @@ Deleting a ref does not delete work that is also on a branch; git later removes 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+from podium.core.fast_dataclass import dataclass
 from podium.git.command import run
 from podium.git.repository import REFS, Repository, refs
 

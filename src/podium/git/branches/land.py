@@ -7,9 +7,9 @@ the commit from the branch, the landing reports that and does not add it again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
 from podium.git.branches.user_worktree import paths_in_the_way, update_files, update_left_behind, worktree_of

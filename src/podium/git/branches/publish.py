@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.git.branches.land import check_branch
 from podium.git.branches.user_worktree import worktree_of

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.git.command import Answer, Git, GitError, run, text
 from podium.git.repository import Repository, personal, read_head, read_uncommitted, refs

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
+
+from podium.core.fast_dataclass import dataclass
 
 DEEP: Final = b"**"
 MAX_BYTES: Final = 1 << 20

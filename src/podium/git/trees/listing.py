@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.git.command import Git, run
 from podium.git.trees.objects import Objects, write

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.git.command import Answer, run
 from podium.git.repository import Person, Repository, Signature, tree_of, trees, write_commit

@@ -14,9 +14,10 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
+
+from podium.core.fast_dataclass import dataclass
 
 HashName: TypeAlias = Literal["sha1", "sha256"]
 Kind: TypeAlias = Literal["blob", "tree", "commit"]

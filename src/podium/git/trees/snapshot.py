@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import Final, TypeAlias
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.git.command import Git, GitError, run
 from podium.git.trees.ignore import Rule, Rules, parse_rules

@@ -8,9 +8,9 @@ objects.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.errors import disk_fault
 from podium.git.trees.lfs import POINTER_BYTES, NoPointer, is_kept_by_lfs, is_pointer

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import CONTINUING_OUTCOMES, Outcome
 from podium.simulate.forecast.cost_tables import NEVER, Table, combine, constant, delay, max_at, maximum
 

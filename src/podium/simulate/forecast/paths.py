@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, assert_never
 
 from podium.core.decide.breaker import is_cycle
 from podium.core.evolve.scopes import TRAIL_KEPT
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Block, Step, Target
 from podium.core.policy import Breaker
 from podium.core.types import CONTINUING_OUTCOMES

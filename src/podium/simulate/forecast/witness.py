@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from podium.core.addresses import FINALLY, ROOT, child, iteration
 from podium.core.decide.pass_rules import required_passes
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Step
 from podium.core.queries.graph import WORK
 from podium.core.types import CONTINUING_OUTCOMES, Address, Outcome

@@ -9,11 +9,12 @@ quota, landings repeated because the branch moved, limits raised by a person, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, assert_never
 
 from podium.core.addresses import ADVICE, FINALLY, ROOT, child, gates
 from podium.core.evolve.scopes import FINALLY_TRANSITIONS
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import (
     Agent,
     Block,

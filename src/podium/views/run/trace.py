@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from podium.core import events
 from podium.core.events import Event
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus
 
 _Ignored: TypeAlias = (

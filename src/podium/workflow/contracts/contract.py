@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from podium.core.expressions.values import MAX_ELEMENTS, ExprError, Meter, plain
+from podium.core.fast_dataclass import dataclass
 from podium.core.model import Output
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 

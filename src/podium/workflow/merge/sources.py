@@ -112,7 +112,10 @@ def config_dirs(project: Path, user_dir: Path | None, folder: Path) -> tuple[Pat
 def _read_configuration(home: Path, base: Path | None) -> Tree:
     """The configuration in a folder; empty if the folder has none."""
     path = home / (DEFAULTS if home == SHIPPED else "config.yaml")
-    return to_native(read_tree(path, base), "configuration") if path.is_file() else Tree(path, NOTHING)
+    if not path.is_file():
+        return Tree(path, NOTHING)
+    tree = read_tree(path, base)
+    return tree if home == SHIPPED else to_native(tree, "configuration")
 
 
 def _with_roles(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 from podium.ports.agent import AgentTrouble
 

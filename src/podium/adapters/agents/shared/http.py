@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
+from podium.core.fast_dataclass import dataclass
 from podium.egress.user_proxy import ProxyFailed, UserProxy, proxy_for
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from podium.core.fast_dataclass import dataclass
 from podium.workflow.dialects.gates.translate import labels_of
 from podium.workflow.source.files import tree_from_document
 from podium.workflow.source.yaml import load

@@ -17,7 +17,8 @@ from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.format import count, dollars, duration, plural
 
 if TYPE_CHECKING:
-    from podium.app.forecast.plan import Plan, Price, Range
+    from podium.app.forecast.check import Price
+    from podium.app.forecast.plan import Plan, Range
     from podium.app.run.cost_history import History
 
 SHOW: Final[dict[str, Callable[[float], str]]] = {

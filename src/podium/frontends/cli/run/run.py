@@ -131,7 +131,7 @@ def command(  # noqa: PLR0913  # one argument per option
 
 def _forecast(project: Project, workflow: Workflow, request: RunRequest) -> str:
     """The worst case in a line; the limits are what stops it."""
-    from podium.app.forecast.plan import check_plan
+    from podium.app.forecast.check import check_plan
 
     history = project.queries.history(workflow.name)
     calls, limits = check_plan(workflow, request.inputs, history), workflow.limits
