@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import commands, engine, idle, sandboxes
+from bench import command_line, commands, engine, idle, sandboxes
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
 from bench.startup import startups
 from bench.trees import captures
@@ -35,7 +35,14 @@ def cheap_enough() -> bool:
     """Shows what durability and processes cost beside the floor and the peer, and whether each keeps its bound."""
     print()
     sandboxed = sandboxes.costs()
-    found = (*engine.costs(), *commands.costs(), *idle.costs(), *sandboxed, *captures())
+    found = (
+        *command_line.costs(),
+        *engine.costs(),
+        *commands.costs(),
+        *idle.costs(),
+        *sandboxed,
+        *captures(),
+    )
     for one in found:
         bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
         mark = "" if one.holds else "  MISSED"

@@ -7,6 +7,7 @@ empty Python says more than the time.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,15 @@ WORKFLOW: Final = ROOT / "examples" / "ship_change" / "workflow.yaml"
 ONE_STEP: Final = "podium: 1\nname: one_step\nsteps:\n  note: {set: {x: 1}}\n"
 ROUNDS: Final = 15
 BARE: Final = ("-c", "pass")
+
+
+REPORT_MEMORY: Final = """\
+import atexit, sys
+atexit.register(lambda: sys.stderr.write(open("/proc/self/status").read()))
+from podium.frontends.cli.main import main
+main()
+"""
+"""The peak that `wait` reports would include that of the process which started the command."""
 
 
 class Budget(NamedTuple):
@@ -63,7 +73,8 @@ def startups() -> tuple[Startup, ...]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         surroundings = compiled_in(folder / "compiled")
-        project = _project(folder / "project", surroundings)
+        project = new_project(folder / "project", {"one_step.yaml": ONE_STEP})
+        _spent(("-m", "podium", "run", "one_step.yaml"), surroundings, project)
         return tuple(_measured(budget, surroundings, project) for budget in BUDGETS)
 
 
@@ -73,17 +84,17 @@ def compiled_in(folder: Path) -> Mapping[str, str]:
     return {**os.environ, **changes, "PYTHONDONTWRITEBYTECODE": ""}
 
 
-def _project(folder: Path, surroundings: Mapping[str, str]) -> Path:
-    """A repository with one run."""
+def new_project(folder: Path, files: Mapping[str, str]) -> Path:
+    """A repository with these files and an empty commit."""
     folder.mkdir()
-    (folder / "one_step.yaml").write_text(ONE_STEP)
+    for name, text in files.items():
+        (folder / name).write_text(text)
     who = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
     for arguments in (
         ("init", "--quiet"),
         (*who, "commit", "--quiet", "--allow-empty", "--message", "start"),
     ):
         subprocess.run(["git", *arguments], cwd=folder, check=True)
-    _spent(("-m", "podium", "run", "one_step.yaml"), surroundings, folder)
     return folder
 
 
@@ -93,31 +104,32 @@ def _measured(budget: Budget, surroundings: Mapping[str, str], project: Path) ->
     rounds = [
         (_spent(BARE, surroundings, project), _spent(command, surroundings, project)) for _ in range(ROUNDS)
     ]
-    bare = min(ms for (ms, _), _ in rounds)
     # The first round compiles, and is not the best.
-    ms = min(ms for _, (ms, _) in rounds)
-    megabytes = min(megabytes for _, (_, megabytes) in rounds)
+    bare, ms = (min(each) for each in zip(*rounds, strict=True))
     listed = subprocess.run(
-        [sys.executable, "-X", "importtime", *command],
+        [sys.executable, "-X", "importtime", "-c", REPORT_MEMORY, *budget.arguments],
         cwd=project,
         env=surroundings,
         capture_output=True,
         text=True,
         check=True,
     )
-    return Startup(budget, ms, ms / bare, listed.stderr.count("import time:"), megabytes)
+    peak = re.search(r"VmHWM:\s+(\d+) kB", listed.stderr)
+    assert peak is not None, listed.stderr
+    return Startup(budget, ms, ms / bare, listed.stderr.count("import time:"), int(peak[1]) / 1024)
 
 
-def _spent(arguments: Sequence[str], surroundings: Mapping[str, str], cwd: Path) -> tuple[float, float]:
+def _spent(arguments: Sequence[str], surroundings: Mapping[str, str], cwd: Path) -> float:
+    return spent_by((sys.executable, *arguments), surroundings, cwd)
+
+
+def spent_by(command: Sequence[str], surroundings: Mapping[str, str], cwd: Path) -> float:
+    """The milliseconds of processor time of a process, and of its children, that must end well."""
     child = subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=cwd,
-        env=surroundings,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        command, cwd=cwd, env=surroundings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, child.args)
-    return (used.ru_utime + used.ru_stime) * 1000, used.ru_maxrss / 1024
+    return (used.ru_utime + used.ru_stime) * 1000

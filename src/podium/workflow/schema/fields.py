@@ -125,6 +125,7 @@ class Key:
 
 
 _KEYS: Final[dict[type[Raw], Mapping[str, Key]]] = {}
+_REQUIRED_KEYS: Final[dict[type[Raw], Mapping[str, Key]]] = {}
 """Computed when a kind of map is first read, then cached."""
 
 
@@ -133,6 +134,12 @@ def keys_of(model: type[Raw]) -> Mapping[str, Key]:
     if model not in _KEYS:
         _KEYS[model] = _keys_of(model)
     return _KEYS[model]
+
+
+def required_keys_of(model: type[Raw]) -> Mapping[str, Key]:
+    if model not in _REQUIRED_KEYS:
+        _REQUIRED_KEYS[model] = {name: key for name, key in keys_of(model).items() if key.required}
+    return _REQUIRED_KEYS[model]
 
 
 def _keys_of(model: type[Raw]) -> Mapping[str, Key]:

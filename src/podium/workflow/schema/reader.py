@@ -13,7 +13,17 @@ from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union, 
 from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.workflow.problems import Problem, did_you_mean
-from podium.workflow.schema.fields import DocPath, InvalidValue, Key, Raw, Scalar, Short, keys_of, known_keys
+from podium.workflow.schema.fields import (
+    DocPath,
+    InvalidValue,
+    Key,
+    Raw,
+    Scalar,
+    Short,
+    keys_of,
+    known_keys,
+    required_keys_of,
+)
 from podium.workflow.schema.file import File
 from podium.workflow.schema.step import VERBS, Feature, Gate
 from podium.workflow.source.yaml import Document
@@ -120,18 +130,13 @@ class _Reader:
             self.fault(3, path, f'{label} has an unknown key "{key}"', hint, key=True)
 
     def check_required(self, model: type[Raw], data: Mapping[str, Any], path: DocPath, label: str) -> None:
-        missing = [
-            key for key, definition in keys_of(model).items() if definition.required and key not in data
-        ]
-        for key in missing:
+        required = required_keys_of(model)
+        for key in (key for key in required if key not in data):
             if key == "podium":
                 self.fault(3, path, '"podium" is missing; write podium: 1', key=True)
             else:
                 self.fault(3, path, f'{label} needs "{key}"', key=True)
-        useless = any(
-            _makes_map_useless(definition, data, path, self.broken) for definition in keys_of(model).values()
-        )
-        if useless:
+        if any(_makes_map_useless(key, data, path, self.broken) for key in required.values()):
             raise _Omitted
 
     def value(self, kind: Any, data: Any, path: DocPath, owner: str) -> Any:
@@ -236,9 +241,9 @@ class _Reader:
 
 
 def _makes_map_useless(key: Key, data: Mapping[str, Any], path: DocPath, broken: set[DocPath]) -> bool:
-    """Whether this key is required and missing or broken; a missing version is assumed to be 1."""
+    """Whether this required key is missing or broken; a missing version is assumed to be 1."""
     name = key.name.removesuffix("_")
-    return key.required and name != "podium" and (name not in data or (*path, name) in broken)
+    return name != "podium" and (name not in data or (*path, name) in broken)
 
 
 def _shapes(kind: Any) -> tuple[str, ...]:
