@@ -1,4 +1,4 @@
-"""What walls cost: a launch within them beside a bare `bwrap true` with the same namespaces, in one run on one machine.
+"""What a sandbox costs: a launch in it beside a bare `bwrap true` with the same namespaces, in one run on one machine.
 
 Figures are processor time, ours and that of all children. Launches of each kind take turns, and the best of each
 counts, so that a busy moment does not decide the ratio.
@@ -38,18 +38,18 @@ def costs() -> tuple[Cost, ...]:
         give_ownership(Path(folder), BubblewrapSandbox().owner)
         bare, alone, brokered = anyio.run(_measured, Path(folder))
     return (
-        Cost("a walled launch beside a bare bwrap", alone / bare, "x", 3.0, detail=_ms(alone, bare)),
+        Cost("a sandboxed launch beside a bare bwrap", alone / bare, "x", 3.0, detail=_ms(alone, bare)),
         Cost("one with a broker beside a bare bwrap", brokered / bare, "x", 8.0, detail=_ms(brokered, bare)),
     )
 
 
 async def _measured(folder: Path) -> tuple[float, float, float]:
-    sandbox, walls = BubblewrapSandbox(), SandboxPolicy(writable=(folder,))
+    sandbox, policy = BubblewrapSandbox(), SandboxPolicy(writable=(folder,))
     launch = Launch(argv=("true",), cwd=folder, env=minimal_env(), marker="podium-bench")
     kinds: tuple[Callable[[], Awaitable[object]], ...] = (
         lambda: run(replace(launch, argv=_bare(), cwd=Path("/"))),
-        lambda: sandbox.run(launch, walls),
-        lambda: sandbox.run(launch, replace(walls, service=SERVICE)),
+        lambda: sandbox.run(launch, policy),
+        lambda: sandbox.run(launch, replace(policy, service=SERVICE)),
     )
     best = [float("inf")] * len(kinds)
     for _ in range(ROUNDS):

@@ -113,5 +113,5 @@ def _longest_path(
         return witness_lines(witness(worst_case(workflow, inputs, calls)))
     start = replace(workflow, limits=replace(workflow.limits, transitions=shown))
     lines = witness_lines(witness(worst_case(start, inputs, calls)))
-    more = f"... after {shown} of {limit} transitions, the same goes on"
+    more = f"... and so on, up to {limit} transitions"
     return (*lines, more) if most_calls.grows else lines
