@@ -20,7 +20,7 @@ from bench.engine import Cost
 from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.bubblewrap_argv import BWRAP, NOBODY, SETPRIV
-from podium.attempt.workspace.ownership import give_ownership
+from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import SandboxPolicy, Service
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch

@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from podium.attempt.workspace.workspace import clear
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.state import State
 from podium.process.sweep import sweep
@@ -346,7 +347,7 @@ def test_a_used_up_quota_is_waited_for_until_it_opens_again(project: Project, tm
     assert (first.used.calls, first.cost_known) == (1, False)
 
 
-def test_a_cancelled_agent_is_dead_and_its_workspace_gone(project: Project, tmp_path: Path) -> None:
+def test_a_cancelled_agent_is_dead_and_its_home_gone(project: Project, tmp_path: Path) -> None:
     marker = "podium-test-cancelled-agent"
 
     class Cancelling(Asked):
@@ -362,5 +363,7 @@ def test_a_cancelled_agent_is_dead_and_its_workspace_gone(project: Project, tmp_
     played = Cancelling(made.workflow, made.host, made.root, clock=made.clock).play()
 
     assert played.answer("it").kind == "cancelled"
-    assert not [path for path in made.host.work_dir.rglob("*") if path.is_file()]
+    assert list(made.host.work_dir.glob("w*")) == []
+    anyio.run(clear, made.host)
+    assert not made.host.work_dir.exists()
     assert sweep(marker) == ()

@@ -71,7 +71,7 @@ def test_a_clone_is_a_repository_of_its_own_with_a_home(project: Project, tmp_pa
     assert isinstance(taken, CapturedChange)
     assert taken.files == ("src/new.py",)
     assert taken.change == {"files": 1, "added": 1, "removed": 0, "paths": ["src/new.py"]}
-    assert not any((tmp_path / "work").iterdir())
+    assert list((tmp_path / "work").glob("w*")) == []
 
 
 def test_a_clone_starts_from_the_work_so_far(project: Project, tmp_path: Path) -> None:
@@ -119,17 +119,22 @@ def test_a_folder_that_may_not_become_a_tree_is_refused_with_every_reason(
     assert "pipe is neither a file" in spoiled.message
 
 
-def test_a_folder_that_was_locked_is_refused_and_still_removed(project: Project, tmp_path: Path) -> None:
+def test_a_folder_that_was_locked_is_replaced(project: Project, tmp_path: Path) -> None:
     bench_ = bench(project, tmp_path, FLOW)
+    seen: list[Path] = []
 
-    def do(workspace: Workspace) -> None:
+    def lock(workspace: Workspace) -> None:
+        seen.append(workspace.folder)
         put(workspace.folder, {"deep/er/file": "x"})
         (workspace.folder / "deep").chmod(0)
         workspace.folder.chmod(0)
 
-    visit(bench_, project.tree(), do)
+    visit(bench_, project.tree(), lock)
+    visit(bench_, project.tree(), lambda workspace: seen.append(workspace.folder))
 
-    assert not any((tmp_path / "work").iterdir())
+    first, second = seen
+    assert first != second
+    assert not first.exists()
 
 
 def test_every_attempt_has_a_ref_that_names_it(project: Project, tmp_path: Path) -> None:
@@ -200,7 +205,7 @@ def test_what_a_crash_left_is_swept(project: Project, tmp_path: Path) -> None:
     assert not (tmp_path / "work").exists()
 
 
-def test_a_cancelled_attempt_leaves_no_workspace(project: Project, tmp_path: Path) -> None:
+def test_a_cancelled_attempt_leaves_no_home(project: Project, tmp_path: Path) -> None:
     bench_ = bench(project, tmp_path, FLOW)
     started = asked(project.tree())
 
@@ -212,7 +217,7 @@ def test_a_cancelled_attempt_leaves_no_workspace(project: Project, tmp_path: Pat
 
     anyio.run(go)
 
-    assert not any((tmp_path / "work").iterdir())
+    assert list((tmp_path / "work").glob("w*")) == []
 
 
 @pytest.mark.req("X9")

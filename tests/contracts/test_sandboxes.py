@@ -14,7 +14,7 @@ from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.adapters.sandboxes.none import NoSandbox
-from podium.attempt.workspace.ownership import give_ownership
+from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import Sandbox, SandboxPolicy
 from podium.process import cgroups
 from podium.process.launch import Finished

@@ -86,7 +86,7 @@ PLACES: Final[dict[str, tuple[str, str, Name]]] = {
     "put a question": ("podium.engine.inbox_files", "_write", _plain),
     "replace": ("podium.files.atomic", "write", _file),
     "write the records": ("podium.engine.run_folder", "RunFolder.write", _plain),
-    "throw a workspace away": ("podium.attempt.workspace.checkout_pool", "discard_workspace", _plain),
+    "throw a workspace away": ("podium.attempt.workspace.folder_pool", "discard_workspace", _plain),
 }
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from podium.adapters.sandboxes.container import ContainerSandbox, find_engine
 from podium.adapters.sandboxes.select import sandbox_of_level
-from podium.attempt.workspace.ownership import give_ownership
 from podium.errors import ConfigurationError
+from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import Sandbox, SandboxPolicy
 from podium.testing.sandbox_contract import SandboxContract
 from tests.security.containers import IMAGE, made_image, python_mounts

@@ -20,7 +20,7 @@ from podium.adapters.sandboxes import bubblewrap_argv, bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.bubblewrap_argv import View
 from podium.adapters.sandboxes.limits import LimitsSandbox
-from podium.attempt.workspace.ownership import give_ownership
+from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import BROKER, SandboxPolicy, Service
 from podium.process import cgroups
 from podium.process.launch import Launch

@@ -20,7 +20,7 @@ from podium.attempt.host import Host
 from podium.attempt.prompt import build
 from podium.attempt.reuse import find_prior
 from podium.attempt.wait import wait_until
-from podium.attempt.workspace.workspace import Workspace, clone_at, start_of
+from podium.attempt.workspace.workspace import Workspace, clone_at_start, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.templates import fill_argv
 from podium.core.types import MicroUsd
@@ -106,7 +106,7 @@ def _write_task(attempt: AgentAttempt, task: str) -> None:
         return  # Written before a crash; the person may have worked in it since.
     folder.mkdir(parents=True, exist_ok=True)
     if host.repository is not None and not (folder / WORK).exists():
-        clone_at(host, host.repository, started, folder / WORK)
+        clone_at_start(host, host.repository, started, folder / WORK)
     where = f"The files are in {WORK}/, a clone of its own." if host.repository is not None else ""
     done = f"When it is done: podium approve {host.run} {started.path}"
     (folder / TASK).write_bytes(encode_utf8(f"{task}\n---\n{where}\n{done}\n"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from podium.attempt.workspace.checkout_pool import CheckoutPool
+from podium.attempt.workspace.folder_pool import FolderPool
 from podium.attempt.workspace.private_dirs import PrivateDirPool
 from podium.core.hash_chain import RunId
 from podium.core.model import Step
@@ -64,8 +64,8 @@ class Host:
     price_of: PriceOf = no_price
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
-    checkouts: CheckoutPool = field(default_factory=CheckoutPool)
-    """Checkouts that this process made for the run and can reuse."""
+    folders: FolderPool = field(default_factory=FolderPool)
+    """Folders that this process made for workspaces of the run and can reuse."""
     private_dirs: PrivateDirPool = field(default_factory=PrivateDirPool)
     run_dir: Path = field(init=False)
     """The records of this run."""

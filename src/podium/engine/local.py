@@ -170,7 +170,7 @@ class LocalRuntime:
         return lease(self._paths.run_dir(run))
 
     def abandon(self, run: RunId, command: Cancel) -> None:
-        from podium.attempt.workspace.checkout_pool import discard_workspace
+        from podium.attempt.workspace.folder_pool import discard_workspace
         from podium.engine import inbox_files
         from podium.engine.log import to_text
         from podium.process.sweep import sweep

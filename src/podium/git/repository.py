@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -153,6 +154,12 @@ def tree_of(repository: Repository, commit: str | None) -> Tree:
     """The tree of a commit; the empty tree for None."""
     if commit is None:
         return Tree(write(repository.objects, "tree", b""))
+    return _tree_of(repository, commit)
+
+
+# The tree of a commit never changes, and every attempt asks for that of the run's first commit.
+@lru_cache(maxsize=64)
+def _tree_of(repository: Repository, commit: str) -> Tree:
     return Tree(text(refs(repository), "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"))
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from podium.adapters.sandboxes import bubblewrap_probe as machine
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.attempt.workspace.ownership import give_ownership
 from podium.errors import ConfigurationError
+from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import EgressDecision, SandboxPolicy
 from podium.process.launch import Finished, Launch
 from tests.egress.kit import KEY, Api, api, service

@@ -22,7 +22,7 @@ from typing import Any
 import anyio
 
 from podium.adapters.sandboxes.select import sandbox_of_level
-from podium.attempt.workspace.ownership import give_ownership
+from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import Mount, Sandbox, SandboxPolicy
 from podium.process.launch import Launch
 from tests.security.containers import python_mounts

@@ -34,7 +34,6 @@ from podium.attempt.launch import build_launch, folder_of, note, sandbox_record
 from podium.attempt.prompt import build
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.workspace.ownership import Owner, give_ownership
 from podium.attempt.workspace.workspace import Workspace, open_workspace, start_of
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import Value, fill_argv
@@ -44,6 +43,7 @@ from podium.core.types import Millis, Tree
 from podium.credentials import key_names, read_returned_login
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
+from podium.git.workdir.folder import Owner, give_ownership
 from podium.ports.agent import AgentRequest, AgentResult, OutputParser, PriorSession, ServiceAgent, Usage
 from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName

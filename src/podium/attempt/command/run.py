@@ -25,7 +25,6 @@ from podium.attempt.launch import build_launch, forward_output, note, sandbox_re
 from podium.attempt.network import egress_logger
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.workspace.ownership import give_ownership
 from podium.attempt.workspace.toolchain import check_editable
 from podium.attempt.workspace.workspace import (
     CapturedChange,
@@ -43,6 +42,7 @@ from podium.core.model import Command, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Reason, Tree
 from podium.errors import ConfigurationError
+from podium.git.workdir.folder import give_ownership
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask, CommandWork

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from anyio import CancelScope, to_thread
 
-from podium.attempt.workspace.checkout_pool import discard_workspace
-from podium.attempt.workspace.ownership import Owner, give_ownership
+from podium.attempt.workspace.folder_pool import discard_workspace
+from podium.git.workdir.folder import Owner, give_ownership
 
 MODE: Final = 0o700
 

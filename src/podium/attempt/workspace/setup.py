@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -29,8 +28,8 @@ from podium.git.trees.ignore import parse_rules
 from podium.git.trees.listing import files
 from podium.git.trees.names import is_git_folder
 from podium.git.trees.snapshot import Snapshot
-from podium.git.workdir.folder import make_folder
-from podium.ports.sandbox import SandboxLevel
+from podium.git.workdir.folder import Owner, copy_file, make_folder
+from podium.ports.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from podium.attempt.workspace.workspace import Workspace
@@ -75,17 +74,15 @@ class _NoNames:
         raise MissingValue(f"{query[0]} is not known here")
 
 
-def copy_artifacts(host: Host, folder: Path) -> None:
+def copy_artifacts(host: Host, folder: Path, owner: Owner | None) -> None:
     """Copies the published artifacts of the run into a workspace, without following links."""
     source = host.artifacts_dir
     for top, _, names in os.walk(source):
         below = Path(top).relative_to(source)
         try:
-            with make_folder(folder, str(ARTIFACTS / below)) as fd:
+            with make_folder(folder, str(ARTIFACTS / below), owner) as fd:
                 for name in names:
-                    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                    with os.fdopen(os.open(name, flags, 0o444, dir_fd=fd), "wb") as file:
-                        file.write((Path(top) / name).read_bytes())
+                    copy_file(Path(top, name), fd, name, 0o444, owner)
         except OSError as error:
             if disk_fault(error) is not None:
                 raise
@@ -109,7 +106,7 @@ def setup_request(step: Step, names: Names | None) -> SetupRequest:
 
 
 async def prepare(
-    host: Host, level: SandboxLevel, request: SetupRequest, folder: Path, snapshot: Snapshot | None
+    host: Host, sandbox: Sandbox, request: SetupRequest, folder: Path, snapshot: Snapshot | None
 ) -> SetupResult:
     """Links and copies what the workspace needs; the project itself only gets ports."""
     ports = free_ports(request.ports)
@@ -117,8 +114,8 @@ async def prepare(
         return SetupResult((), (), ports)
 
     def put() -> SetupResult:
-        links = _link(host, level, request, folder, snapshot)
-        copies = _copy(host, request, folder, snapshot)
+        links = _link(host, sandbox, request, folder, snapshot)
+        copies = _copy(host, request, folder, snapshot, sandbox.owner)
         return SetupResult(links, tuple(_rule(name) for name in (*links, *copies)), ports)
 
     return await to_thread.run_sync(put)
@@ -183,7 +180,7 @@ def free_ports(number: int) -> tuple[int, ...]:
 
 
 def _link(
-    host: Host, level: SandboxLevel, request: SetupRequest, folder: Path, snapshot: Snapshot
+    host: Host, sandbox: Sandbox, request: SetupRequest, folder: Path, snapshot: Snapshot
 ) -> tuple[str, ...]:
     tracked = (
         f"{place}/{name}" if place else name for place, names in snapshot.listing.items() for name in names
@@ -192,20 +189,24 @@ def _link(
     if request.folder:
         # Raises for a path outside the project, before the toolchain is searched there.
         inside(host.project, request.folder)
-    for name in toolchain_folders(host.project, level, tracked, request.folder):
+    for name in toolchain_folders(host.project, sandbox.level, tracked, request.folder):
         place, _, last = name.rpartition("/")
         if place not in snapshot.listing:
             continue
         # No process has run in the folder yet, so there cannot be a link in the way.
-        if level in MOUNTS_IN_PLACE:
+        if sandbox.level in MOUNTS_IN_PLACE:
             (folder / name).mkdir()  # The mount point.
         else:
             link(host.project / name, folder / place / last)
+        if sandbox.owner is not None:
+            os.chown(folder / name, *sandbox.owner, follow_symlinks=False)
         linked.append(name)
     return tuple(linked)
 
 
-def _copy(host: Host, request: SetupRequest, folder: Path, snapshot: Snapshot) -> tuple[str, ...]:
+def _copy(
+    host: Host, request: SetupRequest, folder: Path, snapshot: Snapshot, owner: Owner | None
+) -> tuple[str, ...]:
     """Copies untracked regular files of the project; links are not followed."""
     if not request.copy:
         return ()
@@ -216,18 +217,12 @@ def _copy(host: Host, request: SetupRequest, folder: Path, snapshot: Snapshot) -
             continue
         if len(copied) >= MAX_COPIED_FILES:
             raise SetupFailed(f"workspace.copy matches more than {MAX_COPIED_FILES} files; name fewer")
-        _copy_file(host.project / name, folder, name)
+        source = host.project / name
+        place, _, last = name.rpartition("/")
+        with make_folder(folder, place, owner) as fd:
+            copy_file(source, fd, last, source.stat().st_mode & 0o755 | 0o600, owner)
         copied.append(name)
     return tuple(copied)
-
-
-def _copy_file(source: Path, folder: Path, name: str) -> None:
-    place, _, last = name.rpartition("/")
-    with make_folder(folder, place) as fd, source.open("rb") as content:
-        mode = source.stat().st_mode & 0o755 | 0o600
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(last, flags, mode, dir_fd=fd), "wb") as target:
-            shutil.copyfileobj(content, target)
 
 
 def _files_of(root: Path) -> Iterator[str]:

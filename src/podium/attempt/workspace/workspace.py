@@ -19,8 +19,7 @@ from anyio import to_thread
 
 from podium.attempt.host import Host
 from podium.attempt.workspace import setup
-from podium.attempt.workspace.checkout_pool import discard_workspace
-from podium.attempt.workspace.ownership import give_tree_ownership
+from podium.attempt.workspace.folder_pool import PooledFolder, add_clone, discard_workspace
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
@@ -46,6 +45,7 @@ from podium.git.trees.snapshot import Snapshot
 from podium.git.workdir.capture import Refused, capture
 from podium.git.workdir.clone import clone
 from podium.git.workdir.walk import open_folder
+from podium.ports.sandbox import Sandbox
 
 Kind: TypeAlias = Literal["clone", "checkout", "project"]
 
@@ -108,50 +108,46 @@ async def open_workspace(
     private = host.private_dirs.take(host.work_dir, reusable=not is_mounted, owner=sandbox.owner)
     inside = host.project if is_mounted else None
     bare = Workspace(host.project, private.home, private.tmp, None, "project", inside=inside)
+    pooled: PooledFolder | None = None
     try:
         if host.repository is None or host.is_inplace(step):
             made = bare
             if host.repository is not None:
                 made = replace(bare, before=await _files_now(host.repository))
-        elif kind == "clone":
-            made = await _cloned(host, host.repository, started, bare, tree, private.folder / "tree")
         else:
             start = tree or started.start or await _tree_at_start(host, host.repository, started)
-            folder, snapshot = await host.checkouts.take(host.repository, host.work_dir, start)
-            made = replace(bare, folder=folder, snapshot=snapshot, kind="checkout")
-        async with _set_up(host, step, made, names) as ready:
+            pooled = await host.folders.take(host.repository, host.work_dir, start, sandbox.owner)
+            if kind == "clone":
+                await to_thread.run_sync(_add_clone, host, host.repository, started, pooled)
+            made = replace(bare, folder=pooled.path, snapshot=pooled.snapshot, kind=kind)
+        async with _set_up(host, step, sandbox, made, names) as ready:
             yield ready
     finally:
-        await host.private_dirs.give_back(private, reusable=not is_mounted and kind == "checkout")
+        with anyio.CancelScope(shield=True):
+            if pooled is not None:
+                await host.folders.give_back(pooled)
+            await host.private_dirs.give_back(private, reusable=not is_mounted and kind == "checkout")
 
 
 @asynccontextmanager
-async def _set_up(host: Host, step: Step, made: Workspace, names: Names | None) -> AsyncIterator[Workspace]:
-    base = made.snapshot
+async def _set_up(
+    host: Host, step: Step, sandbox: Sandbox, made: Workspace, names: Names | None
+) -> AsyncIterator[Workspace]:
+    if made.snapshot is not None and host.artifacts_dir.is_dir():
+        await to_thread.run_sync(setup.copy_artifacts, host, made.folder, sandbox.owner)
+    request = setup.setup_request(step, names)
+    added = await setup.prepare(host, sandbox, request, made.folder, made.snapshot)
+    ready = made
+    if added.links or added.ports:
+        ready = replace(made, links=added.links, ports=added.ports)
+    if ready.snapshot is not None and added.own:
+        unseen = parse_rules("\n".join(added.own).encode("utf-8", "surrogateescape"))
+        ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
+    ready = await setup.set_up(host, step, request, ready, names)
     try:
-        if made.snapshot is not None and host.artifacts_dir.is_dir():
-            await to_thread.run_sync(setup.copy_artifacts, host, made.folder)
-        request = setup.setup_request(step, names)
-        level = host.sandbox_of(step).level
-        added = await setup.prepare(host, level, request, made.folder, made.snapshot)
-        if base is not None:
-            owner = host.sandbox_of(step).owner
-            base = await to_thread.run_sync(give_tree_ownership, made.folder, base, owner)
-        ready = made
-        if base is not None or added.links or added.ports:
-            ready = replace(made, snapshot=base, links=added.links, ports=added.ports)
-        if ready.snapshot is not None and added.own:
-            unseen = parse_rules("\n".join(added.own).encode("utf-8", "surrogateescape"))
-            ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
-        ready = await setup.set_up(host, step, request, ready, names)
-        try:
-            yield ready
-        finally:
-            await setup.tear_down(host, step, request, ready, names)
+        yield ready
     finally:
-        if made.kind == "checkout" and base is not None:
-            with anyio.CancelScope(shield=True):
-                await host.checkouts.give_back(made.folder, base)
+        await setup.tear_down(host, step, request, ready, names)
 
 
 async def capture_change(
@@ -168,7 +164,7 @@ async def capture_change(
 async def clear(host: Host) -> None:
     """Deletes the work folder of this run. None of its processes may be running."""
     host.private_dirs.forget()
-    await host.checkouts.clear()
+    await host.folders.clear()
     await to_thread.run_sync(discard_workspace, host.work_dir)
 
 
@@ -207,27 +203,22 @@ async def _tree_at_start(host: Host, repository: Repository, started: AttemptSta
     return await to_thread.run_sync(start_of, host, repository, started)
 
 
-async def _cloned(
-    host: Host,
-    repository: Repository,
-    started: AttemptStarted,
-    bare: Workspace,
-    tree: Tree | None,
-    folder: Path,
-) -> Workspace:
-    snapshot = await to_thread.run_sync(clone_at, host, repository, started, folder, tree)
-    return replace(bare, folder=folder, snapshot=snapshot, kind="clone")
+def _add_clone(host: Host, repository: Repository, started: AttemptStarted, pooled: PooledFolder) -> None:
+    commit = _commit_at(host, repository, started, pooled.snapshot.tree)
+    add_clone(repository, pooled, host.base_commit, commit)
 
 
-def clone_at(
-    host: Host, repository: Repository, started: AttemptStarted, folder: Path, tree: Tree | None = None
-) -> Snapshot:
-    """A private clone at the tree the attempt starts from, or at another one."""
-    start = tree or start_of(host, repository, started)
-    own = host.base_commit
-    if own is None or tree_of(repository, own) != start:
-        own = _commit(host, repository, start, "Work so far", started.at // 1000)
-    return clone(repository, own, folder)
+def clone_at_start(host: Host, repository: Repository, started: AttemptStarted, folder: Path) -> None:
+    """A private clone in a new folder, at the tree the attempt starts from."""
+    start = start_of(host, repository, started)
+    clone(repository, _commit_at(host, repository, started, start), folder)
+
+
+def _commit_at(host: Host, repository: Repository, started: AttemptStarted, tree: Tree) -> str:
+    """A commit with this tree: the one the run began at, or a child of it."""
+    if host.base_commit is not None and tree_of(repository, host.base_commit) == tree:
+        return host.base_commit
+    return _commit(host, repository, tree, "Work so far", started.at // 1000)
 
 
 def _commit(host: Host, repository: Repository, tree: Tree, message: str, at_s: int) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
 from typing import Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
-from podium.git.command import Git, run
+from podium.git.command import Git, GitError, run
 from podium.git.trees.objects import Objects, write
 
 Mode: TypeAlias = Literal["100644", "100755", "120000", "160000", "040000"]
@@ -32,6 +35,14 @@ Listing: TypeAlias = Mapping[str, Folder]
 """The entries of each folder, by its path ("" is the root); subfolders are entries too."""
 
 
+_MOST_KNOWN: Final = 8
+_KNOWN: Final[dict[tuple[Path, Tree], Listing]] = {}
+"""The last listings read, by object folder and tree. A tree never changes, so they stay true."""
+
+
+_LOCK: Final = Lock()
+
+
 class ListingDraft:
     """A listing that can be changed; a folder is copied when it is first accessed."""
 
@@ -45,11 +56,41 @@ class ListingDraft:
             entries = self._now[folder] = dict(self._before.get(folder, {}))
         return entries
 
+    def result(self) -> dict[str, Folder]:
+        """All folders in git's order; those that were not accessed are shared with the listing before."""
+        sorted_now = {
+            folder: dict(sorted(entries.items(), key=_order)) for folder, entries in self._now.items()
+        }
+        return {**self._before, **sorted_now}
+
     def changed(self) -> set[str]:
         return {folder for folder, entries in self._now.items() if entries != self._before.get(folder, {})}
 
 
 def read_listing(git: Git, tree: Tree) -> Listing:
+    """The listing of a tree, in git's order. It is made from that of the last tree read, if there is one.
+
+    One attempt asks several times for the listings of trees that differ little.
+    """
+    place = git.objects or git.git_dir
+    with _LOCK:
+        listing = _KNOWN.pop((place, tree), None)
+        similar = next(
+            ((old, known) for (other, old), known in reversed(_KNOWN.items()) if other == place), None
+        )
+    if listing is None and similar is not None:
+        with suppress(GitError):  # The other tree may have been pruned since.
+            listing = _read_changed(git, *similar, tree)
+    if listing is None:
+        listing = _read_whole(git, tree)
+    with _LOCK:
+        _KNOWN[place, tree] = listing
+        if len(_KNOWN) > _MOST_KNOWN:
+            del _KNOWN[next(iter(_KNOWN))]
+    return listing
+
+
+def _read_whole(git: Git, tree: Tree) -> Listing:
     listing: dict[str, dict[str, Entry]] = {"": {}}
     # -t also lists subfolders with their tree ids, so that an unchanged one need not be written again.
     for record in run(git, "ls-tree", "-r", "-t", "-z", "--full-tree", tree).out.split(b"\0")[:-1]:
@@ -61,6 +102,34 @@ def read_listing(git: Git, tree: Tree) -> Listing:
         if mode == FOLDER:
             listing[path] = {}
     return listing
+
+
+def _read_changed(git: Git, old: Tree, known: Listing, new: Tree) -> Listing:
+    """The listing of a tree, made from that of another one; folders without a change are shared with it."""
+    fields = run(git, "diff-tree", "-r", "-t", "-z", "--raw", "--no-renames", old, new).out.split(b"\0")[:-1]
+    changed: dict[str, Entry | None] = {}
+    for head, raw in zip(fields[::2], fields[1::2], strict=True):
+        _, mode, _, name, status = head[1:].decode().split(" ")
+        path = os.fsdecode(raw)
+        # A file in place of a folder is both a removal and an addition.
+        if status != "D":
+            changed[path] = Entry(_mode(mode), name)
+        else:
+            changed.setdefault(path, None)
+    draft = ListingDraft(known)
+    for path, entry in changed.items():
+        folder, _, base = path.rpartition("/")
+        if entry is None:
+            draft.of(folder).pop(base, None)
+        else:
+            draft.of(folder)[base] = entry
+    listing = draft.result()
+    for path, entry in changed.items():
+        if entry is not None and entry.mode == FOLDER:
+            listing.setdefault(path, {})
+        else:
+            listing.pop(path, None)
+    return listing if listing.keys() == known.keys() else dict(sorted(listing.items(), key=_folder_order))
 
 
 def _mode(text: str) -> Mode:
@@ -82,15 +151,21 @@ def files(listing: Listing) -> Iterator[tuple[str, Entry]]:
 
 def write_folder(objects: Objects, entries: Folder) -> str:
     """Write the tree object of a folder whose subfolders have been written."""
-    # Git sorts by bytes, and sorts a folder as if its name ended with a slash.
-    ordered = sorted(
-        (os.fsencode(name) + (b"/" if e.mode == FOLDER else b""), e) for name, e in entries.items()
-    )
     lines = (
-        entry.mode.lstrip("0").encode() + b" " + key.removesuffix(b"/") + b"\0" + bytes.fromhex(entry.name)
-        for key, entry in ordered
+        entry.mode.lstrip("0").encode() + b" " + os.fsencode(name) + b"\0" + bytes.fromhex(entry.name)
+        for name, entry in sorted(entries.items(), key=_order)
     )
     return write(objects, "tree", b"".join(lines))
+
+
+def _order(item: tuple[str, Entry]) -> bytes:
+    """Git sorts by bytes, and sorts a folder as if its name ended with a slash."""
+    name, entry = item
+    return os.fsencode(name) + (b"/" if entry.mode == FOLDER else b"")
+
+
+def _folder_order(item: tuple[str, Folder]) -> bytes:
+    return os.fsencode(item[0]) + b"/" if item[0] else b""
 
 
 def build(objects: Objects, listing: ListingDraft, changed: set[str]) -> Tree:

@@ -13,7 +13,7 @@ from podium.core.types import Tree
 from podium.git.command import Git, GitError, run
 from podium.git.trees.ignore import Rule, Rules, parse_rules
 from podium.git.trees.lfs import lfs_rules
-from podium.git.trees.listing import FILE, LINK, PROGRAM, Listing, files, read_listing
+from podium.git.trees.listing import FILE, LINK, PROGRAM, Listing, read_listing
 
 Stat: TypeAlias = tuple[int, int, int, int, int]
 Stats: TypeAlias = Mapping[str, Mapping[str, Stat]]
@@ -46,7 +46,12 @@ class Snapshot:
 def read_snapshot(git: Git, tree: Tree, outer: Iterable[Rule] = ()) -> Snapshot:
     """Read a tree; without stats, so that a capture against it reads every file."""
     listing = read_listing(git, tree)
-    links = [(path, entry.name) for path, entry in files(listing) if entry.mode == LINK]
+    links = [
+        (f"{folder}/{name}" if folder else name, entry.name)
+        for folder, entries in listing.items()
+        for name, entry in entries.items()
+        if entry.mode == LINK
+    ]
     ignores, attributes = _files_named(listing, ".gitignore"), _files_named(listing, ".gitattributes")
     blobs = read_blobs(git, [name for _, name in (*links, *ignores, *attributes)])
     targets = {path: os.fsdecode(content) for (path, _), content in zip(links, blobs, strict=False)}

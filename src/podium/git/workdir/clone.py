@@ -1,20 +1,30 @@
-"""Makes a private clone for an agent that uses git, with its own objects, before the agent starts.
+"""Adds a private repository to a checkout for an agent that uses git, before the agent starts.
 
-Rule: Podium writes into this .git only here. Afterwards it belongs to the agent, and Podium never reads it.
+Rule: Podium writes into this .git only here. Afterwards it belongs to the agent, and Podium never reads it. The packed
+history is an exception: if its files still have the recorded stats, they are moved into the next clone.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from collections.abc import Mapping
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
+from podium.core.fast_dataclass import dataclass
 from podium.git.command import run, text
 from podium.git.repository import NEUTRAL_ATTRIBUTES, Repository, refs, tree_of, trees
-from podium.git.trees.snapshot import Snapshot
+from podium.git.trees.snapshot import Snapshot, Stat, stat_of
 from podium.git.workdir.checkout import checkout
+from podium.git.workdir.folder import Owner, discard, give_ownership, names_in, wait_for_tick
+from podium.git.workdir.index import IndexLines, write_index
+from podium.git.workdir.reset import CannotReset
+from podium.git.workdir.walk import open_folder
 
 BRANCH: Final = "podium"
+COMMITS: Final = 20
+PACKS: Final = ".git/objects/pack"
 
 # The agent may commit under any name, because only its files are captured.
 _CONFIG: Final = """[core]
@@ -30,9 +40,60 @@ _CONFIG: Final = """[core]
 {extensions}"""
 
 
-def clone(repository: Repository, commit: str, folder: Path, *, history: int = 20) -> Snapshot:
+@dataclass(frozen=True, slots=True)
+class History:
+    """The packed commits before a run, which are moved from clone to clone."""
+
+    commit: str | None
+    """The last of the commits; None for a branch without one."""
+    boundary: tuple[str, ...]
+    """Commits whose parents are left out."""
+    folder: Path
+    """Where the files are while no clone uses them."""
+    files: Mapping[str, Stat] = field(default_factory=dict)
+    """The stat of each file, recorded when it was written or moved."""
+    lines: IndexLines = field(default_factory=IndexLines)
+
+
+def clone(repository: Repository, commit: str, folder: Path, *, history: int = COMMITS) -> Snapshot:
     """Check out a commit together with a repository that has the last commits and no remote."""
     snapshot = checkout(repository, tree_of(repository, commit), folder)
+    packed = pack_history(repository, commit, folder.parent / f"{folder.name}.history", history)
+    add_repository(repository, folder, snapshot, commit, packed)
+    discard(packed.folder)
+    return snapshot
+
+
+def pack_history(repository: Repository, commit: str | None, folder: Path, history: int = COMMITS) -> History:
+    """Pack a commit and those before it into a new folder."""
+    folder.mkdir(0o700, parents=True)
+    if commit is None:
+        return History(None, (), folder)
+    source = refs(repository)
+    limit = f"--max-count={history}"
+    lines = [line.split(" ") for line in text(source, "rev-list", "--parents", limit, commit).split("\n")]
+    commits = {commit_id for commit_id, *_ in lines}
+    shallow = repository.common_dir / "shallow"
+    ends = set(shallow.read_text("utf-8").split()) if shallow.exists() else set()
+    boundary = tuple(
+        commit_id for commit_id, *parents in lines if commit_id in ends or not commits.issuperset(parents)
+    )
+    _pack(repository, folder, (limit, commit))
+    with open_folder(folder, "pack") as packs, open_folder(folder, "") as top:
+        files = {name: _stat(packs, name) for name in names_in(packs)}
+        placed = _move(files, packs, top, None)
+    return History(commit, boundary, folder, placed)
+
+
+def add_repository(
+    repository: Repository,
+    folder: Path,
+    snapshot: Snapshot,
+    commit: str,
+    history: History,
+    owner: Owner | None = None,
+) -> History:
+    """Add `.git` to a checkout of this commit: the last commit of the history, or a child of it."""
     git_dir = folder / ".git"
     for name in ("objects/pack", "refs/heads", "refs/tags", "info"):
         (git_dir / name).mkdir(parents=True)
@@ -41,13 +102,25 @@ def clone(repository: Repository, commit: str, folder: Path, *, history: int = 2
     (git_dir / "config").write_text(_CONFIG.format(version=int(sha256), extensions=extensions), "utf-8")
     (git_dir / "info/attributes").write_text(NEUTRAL_ATTRIBUTES, "utf-8")
     (git_dir / "info/exclude").write_bytes(_exclude(repository))
-    _copy_history(repository, commit, git_dir, history)
+    if history.boundary:
+        (git_dir / "shallow").write_text("".join(f"{name}\n" for name in history.boundary), "utf-8")
+    if commit != history.commit:
+        since = () if history.commit is None else ("--not", history.commit)
+        _pack(repository, git_dir / "objects", (commit, *since))
     (git_dir / "refs/heads" / BRANCH).write_text(f"{commit}\n", "utf-8")
     (git_dir / "HEAD").write_text(f"ref: refs/heads/{BRANCH}\n", "utf-8")
-    index = replace(trees(repository), work_tree=folder, index=git_dir / "index")
-    run(index, "read-tree", snapshot.tree)
-    run(index, "update-index", "-q", "--refresh", codes=(0, 1))
-    return snapshot
+    write_index(git_dir / "index", folder, snapshot, repository.objects.hash, history.lines)
+    give_ownership(git_dir, owner)
+    with open_folder(history.folder, "") as source, open_folder(folder, PACKS) as target:
+        placed = _move(history.files, source, target, owner)
+    wait_for_tick(folder)
+    return replace(history, files=placed)
+
+
+def reclaim_history(folder: Path, history: History) -> History:
+    """Move the history out of a clone that no process uses any more; raises OSError if an agent changed it."""
+    with open_folder(folder, PACKS) as source, open_folder(history.folder, "") as target:
+        return replace(history, files=_move(history.files, source, target, None))
 
 
 def _exclude(repository: Repository) -> bytes:
@@ -55,26 +128,33 @@ def _exclude(repository: Repository) -> bytes:
     return exclude.read_bytes() if exclude.is_file() else b""
 
 
-def _copy_history(repository: Repository, commit: str, git_dir: Path, history: int) -> None:
+def _pack(repository: Repository, target: Path, revisions: tuple[str, ...]) -> None:
+    """Pack the objects of some revisions into an object folder."""
     source = refs(repository)
-    limit = f"--max-count={history}"
-    lines = [line.split(" ") for line in text(source, "rev-list", "--parents", limit, commit).split("\n")]
-    commits = {commit_id for commit_id, *_ in lines}
-    shallow = repository.common_dir / "shallow"
-    ends = set(shallow.read_text("utf-8").split()) if shallow.exists() else set()
-    boundary = [
-        commit_id for commit_id, *parents in lines if commit_id in ends or not commits.issuperset(parents)
-    ]
-    if boundary:
-        (git_dir / "shallow").write_text("".join(f"{name}\n" for name in boundary), "utf-8")
-    objects = run(source, "rev-list", "--objects", "--no-object-names", limit, commit).out
+    objects = run(source, "rev-list", "--objects", "--no-object-names", *revisions).out
     # git creates a pack in its own object folder and renames it, which fails across file systems, and the user's
     # repository and the cache are often on different ones. So git works in the new folder and only reads the old one.
-    target = git_dir / "objects"
     alternates = target / "info/alternates"
-    alternates.parent.mkdir()
+    for name in ("info", "pack"):
+        (target / name).mkdir(exist_ok=True)
     alternates.write_text(f"{repository.objects.folder}\n", "utf-8")
     # Search for no new deltas: existing ones are reused, and the copy is kept only for minutes.
     packing = replace(trees(repository), objects=target)
     run(packing, "pack-objects", "-q", "--window=0", str(target / "pack/pack"), stdin=objects)
     alternates.unlink()
+
+
+def _move(files: Mapping[str, Stat], source: int, target: int, owner: Owner | None) -> dict[str, Stat]:
+    """Move files between open folders if all have the recorded stats; returns their new ones."""
+    for name, recorded in files.items():
+        if _stat(source, name) != recorded:
+            raise CannotReset(f"{name} was changed")
+    for name in files:
+        os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
+        if owner is not None:
+            os.chown(name, *owner, dir_fd=target, follow_symlinks=False)
+    return {name: _stat(target, name) for name in files}
+
+
+def _stat(folder: int, name: str) -> Stat:
+    return stat_of(os.stat(name, dir_fd=folder, follow_symlinks=False))

@@ -149,7 +149,7 @@ class _Walk:
         """Compare one folder with the snapshot; an unchanged file costs one lstat and one lookup (the hot path)."""
         stats = self.snapshot.stats.get(level.path, _UNKNOWN)
         base = self.snapshot.listing.get(level.path, _NOTHING)
-        if _is_untouched(level.fd, stats):
+        if is_untouched(level.fd, stats):
             level.todo.extend(base.keys() - stats.keys())
             self._count(level, len(base))
             return
@@ -321,7 +321,7 @@ def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def _is_untouched(fd: int, stats: Mapping[str, Stat]) -> bool:
+def is_untouched(fd: int, stats: Mapping[str, Stat]) -> bool:
     """Whether a folder and all its files have the recorded stats, so that it need not be listed."""
     if stats.get(HERE) != stat_of(os.fstat(fd)):
         return False
