@@ -1,10 +1,15 @@
-"""Other users than the one who runs the tests."""
+"""Podium as another user than the one who runs the tests."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+from podium.git.workdir.folder import give_ownership
+from tests.e2e.kit import Ended, Project
 
 ORDINARY = 23456
 """A user whom nobody has made: no home, no group, no rights."""
@@ -36,3 +41,18 @@ def without_namespaces(*argv: str) -> tuple[str, ...]:
     """The same with user namespaces disabled, so that no sandbox can be built."""
     off = ("bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--", *argv)
     return as_ordinary_user(*off)
+
+
+def podium_as(project: Project, around: Callable[..., tuple[str, ...]], *args: str) -> Ended:
+    """Hands the project over to the ordinary user, and runs a command to its end."""
+    give_ownership(project.folder, None if os.geteuid() else (ORDINARY, ORDINARY))
+    done = subprocess.run(
+        around(sys.executable, "-m", "podium", *args),
+        cwd=project.root,
+        env={**project.environment(), "ANTHROPIC_API_KEY": "dummy-key-of-the-tests"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -6,10 +6,9 @@ import os
 import secrets
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,8 +25,8 @@ from podium.process import cgroups
 from podium.process.launch import Launch
 from podium.process.limits import Limits
 from podium.process.run import run_blocking
-from tests.e2e.kit import Ended, Project, closing, new_project
-from tests.security.kit import ORDINARY, as_ordinary_user, without_namespaces
+from tests.e2e.kit import Project, closing, new_project
+from tests.security.kit import as_ordinary_user, podium_as, without_namespaces
 
 pytestmark = pytest.mark.security
 needs_bubblewrap = pytest.mark.skipif(
@@ -47,20 +46,6 @@ def project() -> Iterator[Project]:
     with closing(new_project(folder / "place", {FILE: PLAIN, "workflows/m.yaml": MODEL})) as made:
         yield made
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def podium(project: Project, around: Callable[..., tuple[str, ...]], *args: str) -> Ended:
-    give_ownership(project.folder, None if os.geteuid() else (ORDINARY, ORDINARY))
-    done = subprocess.run(
-        around(sys.executable, "-m", "podium", *args),
-        cwd=project.root,
-        env={**project.environment(), "ANTHROPIC_API_KEY": "dummy-key-of-the-tests"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def test_bubblewrap_that_is_not_installed_is_said_with_the_line_that_installs_it(tmp_path: Path) -> None:
@@ -91,7 +76,7 @@ def test_the_user_in_a_sandbox_that_root_builds_is_not_root() -> None:
 @pytest.mark.req("R009", "C16")
 @needs_bubblewrap
 def test_without_user_namespaces_an_agent_that_a_model_steers_is_refused(project: Project) -> None:
-    done = podium(project, without_namespaces, "run", "workflows/m.yaml")
+    done = podium_as(project, without_namespaces, "run", "workflows/m.yaml")
 
     assert done.code == 2, done.err
     assert 'step "fix"' in done.err
@@ -104,7 +89,7 @@ def test_without_user_namespaces_an_agent_that_a_model_steers_is_refused(project
 
 @needs_bubblewrap
 def test_without_user_namespaces_a_sandbox_that_the_user_chose_is_refused(project: Project) -> None:
-    done = podium(project, without_namespaces, "run", FILE, "--sandbox", "bubblewrap")
+    done = podium_as(project, without_namespaces, "run", FILE, "--sandbox", "bubblewrap")
 
     assert done.code == 2, done.err
     assert "sandbox bubblewrap: bubblewrap does not work here" in done.err
@@ -114,7 +99,7 @@ def test_without_user_namespaces_a_sandbox_that_the_user_chose_is_refused(projec
 def test_without_user_namespaces_a_plain_command_runs_and_the_weaker_level_is_in_the_log(
     project: Project,
 ) -> None:
-    done = podium(project, without_namespaces, "run", FILE, "--json")
+    done = podium_as(project, without_namespaces, "run", FILE, "--json")
 
     assert done.code == 0, done.err
     assert levels(project) == ["limits"]
@@ -131,7 +116,7 @@ def test_the_log_names_the_sandbox(project: Project) -> None:
 
 @needs_bubblewrap
 def test_an_ordinary_user_has_the_same_sandbox(project: Project) -> None:
-    done = podium(project, as_ordinary_user, "run", FILE, "--json")
+    done = podium_as(project, as_ordinary_user, "run", FILE, "--json")
 
     assert done.code == 0, done.err
     assert levels(project) == ["bubblewrap"]

@@ -71,12 +71,12 @@ def missing_files(host: Host, globs: Iterable[str], tree: Tree | None, folder: P
 
     Searches the captured tree or, outside of git, the folder.
     """
-    wanted = tuple(globs)
-    if not wanted:
+    patterns = tuple(globs)
+    if not patterns:
         return None
     sizes = _in_folder(folder) if host.repository is None or tree is None else _in_tree(host, tree)
     faults: list[str] = []
-    for glob in wanted:
+    for glob in patterns:
         are_empty = [is_empty for path, is_empty in sizes.items() if glob_matches(glob, path)]
         if not are_empty:
             faults.append(f'no file matches "{glob}"')

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from podium.core.types import Tree
 from podium.git.repository import trees
-from podium.git.trees.listing import LINK, Entry, read_listing
+from podium.git.trees import listing as listings
+from podium.git.trees.listing import FILE, LINK, Entry, _read_whole, read_listing, write_folder
 from podium.git.trees.names import is_git_folder, is_module_file
 from podium.git.trees.objects import FileChanged, Objects, name_of, write, write_file
 from podium.git.workdir.capture import Refused, capture
-from podium.git.workdir.folder import discard, make_folder, write_entry
+from podium.git.workdir.folder import copy_file, discard, make_folder, write_entry
 from tests.git.kit import Project, git, ordinary_user, put
 from tests.security.trees.plants import deep
 
@@ -123,3 +126,69 @@ def test_all_spellings_of_gitmodules_are_recognized() -> None:
 
 def test_objects_of_another_hash_have_other_ids(tmp_path: Path) -> None:
     assert len(name_of(Objects(tmp_path, "sha256"), "blob", b"")) == 64
+
+
+def test_a_listing_is_read_from_that_of_another_tree(project: Project) -> None:
+    """In the order of git, whatever was read before."""
+    project.commit({"a/b/c": "1", "x/y": "1", "x.txt": "1"})
+    before = read_listing(trees(project.repository), project.tree())
+    (project.root / "x.txt").unlink()
+    git(project.root, "rm", "-rq", "a")
+    project.commit({"a": "a file now", "x.txt/in": "a folder now", "b/new/er": "1", "x/y": "2"})
+
+    listing = read_listing(trees(project.repository), project.tree())
+
+    whole = _read_whole(trees(project.repository), project.tree())
+    assert [(path, list(names.items())) for path, names in listing.items()] == [
+        (path, list(names.items())) for path, names in whole.items()
+    ]
+    assert listing["src"] is before["src"]
+
+
+def test_a_listing_does_not_need_the_trees_read_before(project: Project) -> None:
+    """Git prunes a tree that nothing refers to."""
+    lost = Tree(git(project.root, "mktree", stdin=b""))
+    lost_tree = write_folder(
+        project.repository.objects, {"n": Entry(FILE, write(project.repository.objects, "blob", b"n"))}
+    )
+    read_listing(trees(project.repository), Tree(lost_tree))
+    (project.repository.objects.folder / lost_tree[:2] / lost_tree[2:]).unlink()
+
+    assert set(read_listing(trees(project.repository), project.tree())) >= {"", "src"}
+    assert read_listing(trees(project.repository), lost) == {"": {}}
+
+
+def test_only_the_last_listings_are_kept(project: Project) -> None:
+    for number in range(12):
+        project.commit({"n": str(number)})
+        read_listing(trees(project.repository), project.tree())
+
+    assert len(listings._CACHE) <= listings._CACHE_SIZE
+
+
+def test_a_file_is_copied_also_where_the_kernel_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, {"from": "content", "to/x": ""})
+
+    def refused(*_: object) -> int:
+        raise OSError(errno.EXDEV, "across file systems")
+
+    with make_folder(tmp_path, "to") as fd:
+        copy_file(tmp_path / "from", fd, "first", 0o444)
+        monkeypatch.setattr(os, "copy_file_range", refused)
+        copy_file(tmp_path / "from", fd, "second", 0o755)
+
+    assert [(tmp_path / "to" / name).read_text() for name in ("first", "second")] == ["content"] * 2
+    assert [(tmp_path / "to" / name).stat().st_mode & 0o777 for name in ("first", "second")] == [0o444, 0o755]
+
+
+def test_a_copy_that_fails_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, {"from": "content", "to/x": ""})
+
+    def failing(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "copy_file_range", failing)
+    with make_folder(tmp_path, "to") as fd, pytest.raises(OSError, match="full"):
+        copy_file(tmp_path / "from", fd, "first", 0o444)

@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.core.types import Tree
+from podium.git.repository import trees
+from podium.git.trees.listing import Entry, Listing, _read_whole, read_listing
 from podium.git.trees.names import fold_name, is_git_folder, is_module_file, name_fault
 from podium.git.workdir.checkout import update
 from tests.git.kit import Project, git, new_project, tree_by_git
@@ -137,9 +139,17 @@ def test_a_capture_is_the_tree_that_git_makes_of_the_same_files(
         assert project.taken(folder, moved) == first
         again = update(project.repository, moved, folder, tree)
         assert project.taken(folder, again) == tree
+        for each in (first, tree):
+            assert in_order(read_listing(trees(project.repository), each)) == in_order(
+                _read_whole(trees(project.repository), each)
+            )
         git(project.root, "fsck", "--full", "--strict", "--no-dangling")
     finally:
         shutil.rmtree(scratch)
+
+
+def in_order(listing: Listing) -> list[tuple[str, list[tuple[str, Entry]]]]:
+    return [(folder, list(entries.items())) for folder, entries in listing.items()]
 
 
 def _import(project: Project, nodes: Mapping[str, Node]) -> Tree:

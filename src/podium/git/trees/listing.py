@@ -35,8 +35,8 @@ Listing: TypeAlias = Mapping[str, Folder]
 """The entries of each folder, by its path ("" is the root); subfolders are entries too."""
 
 
-_MOST_KNOWN: Final = 8
-_KNOWN: Final[dict[tuple[Path, Tree], Listing]] = {}
+_CACHE_SIZE: Final = 8
+_CACHE: Final[dict[tuple[Path, Tree], Listing]] = {}
 """The last listings read, by object folder and tree. A tree never changes, so they stay true."""
 
 
@@ -74,9 +74,9 @@ def read_listing(git: Git, tree: Tree) -> Listing:
     """
     place = git.objects or git.git_dir
     with _LOCK:
-        listing = _KNOWN.pop((place, tree), None)
+        listing = _CACHE.pop((place, tree), None)
         similar = next(
-            ((old, known) for (other, old), known in reversed(_KNOWN.items()) if other == place), None
+            ((old, cached) for (other, old), cached in reversed(_CACHE.items()) if other == place), None
         )
     if listing is None and similar is not None:
         with suppress(GitError):  # The other tree may have been pruned since.
@@ -84,9 +84,9 @@ def read_listing(git: Git, tree: Tree) -> Listing:
     if listing is None:
         listing = _read_whole(git, tree)
     with _LOCK:
-        _KNOWN[place, tree] = listing
-        if len(_KNOWN) > _MOST_KNOWN:
-            del _KNOWN[next(iter(_KNOWN))]
+        _CACHE[place, tree] = listing
+        if len(_CACHE) > _CACHE_SIZE:
+            del _CACHE[next(iter(_CACHE))]
     return listing
 
 
@@ -104,7 +104,7 @@ def _read_whole(git: Git, tree: Tree) -> Listing:
     return listing
 
 
-def _read_changed(git: Git, old: Tree, known: Listing, new: Tree) -> Listing:
+def _read_changed(git: Git, old: Tree, old_listing: Listing, new: Tree) -> Listing:
     """The listing of a tree, made from that of another one; folders without a change are shared with it."""
     fields = run(git, "diff-tree", "-r", "-t", "-z", "--raw", "--no-renames", old, new).out.split(b"\0")[:-1]
     changed: dict[str, Entry | None] = {}
@@ -116,7 +116,7 @@ def _read_changed(git: Git, old: Tree, known: Listing, new: Tree) -> Listing:
             changed[path] = Entry(_mode(mode), name)
         else:
             changed.setdefault(path, None)
-    draft = ListingDraft(known)
+    draft = ListingDraft(old_listing)
     for path, entry in changed.items():
         folder, _, base = path.rpartition("/")
         if entry is None:
@@ -129,7 +129,9 @@ def _read_changed(git: Git, old: Tree, known: Listing, new: Tree) -> Listing:
             listing.setdefault(path, {})
         else:
             listing.pop(path, None)
-    return listing if listing.keys() == known.keys() else dict(sorted(listing.items(), key=_folder_order))
+    return (
+        listing if listing.keys() == old_listing.keys() else dict(sorted(listing.items(), key=_folder_order))
+    )
 
 
 def _mode(text: str) -> Mode:

@@ -22,7 +22,7 @@ Stats: TypeAlias = Mapping[str, Mapping[str, Stat]]
 HERE: Final = "."
 """The key of a folder's own stat, present if its names are known to match the tree."""
 
-BATCH_BYTES: Final = 64 << 20
+BATCH_BYTES: Final = 16 << 20
 
 # An agent can set the modification time of a file, but not its change time (ctime).
 stat_of: Final[Callable[[os.stat_result], Stat]] = attrgetter(

@@ -7,9 +7,11 @@ written exactly as stored, so that capturing an unchanged checkout gives the sam
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -31,13 +33,14 @@ from podium.git.workdir.reset import remove_leftovers
 from podium.git.workdir.walk import open_folder
 
 WRITERS: Final = 2
-"""Threads: while git unpacks the files of one share, those of another are written."""
-SHARE: Final = 1_500
-"""Files per share; a smaller checkout is written without threads."""
+"""Threads that write files; most of their time is the kernel's, and git reads meanwhile."""
+SHARE_FILES: Final = 1_000
+SHARE_BYTES: Final = 8 << 20
 
-_Missing: TypeAlias = list[tuple[str, list[tuple[str, Entry]]]]
-"""The entries to write, by folder."""
-_Written: TypeAlias = list[tuple[str, dict[str, Stat]]]
+_Missing: TypeAlias = tuple[str, str, Entry]
+"""The folder, name and entry of a file to write."""
+_Content: TypeAlias = tuple[str, str, Entry, bytes]
+_Written: TypeAlias = tuple[str, str, Stat]
 
 
 def checkout(repository: Repository, tree: Tree, folder: Path, owner: Owner | None = None) -> Snapshot:
@@ -63,10 +66,10 @@ def update(
     return replace(snapshot, stats=_complete(repository, folder, snapshot.listing, stats_by_folder, owner))
 
 
-def _checked(snapshot: Snapshot, known: Listing | None = None) -> Snapshot:
-    """The snapshot, if it has no name that is dangerous on disk; folders of a known listing were checked before."""
+def _checked(snapshot: Snapshot, checked: Listing | None = None) -> Snapshot:
+    """The snapshot, if it has no name that is dangerous on disk; folders of the other listing were checked before."""
     for folder, entries in snapshot.listing.items():
-        if known is not None and known.get(folder) is entries:
+        if checked is not None and checked.get(folder) is entries:
             continue
         for name in entries:
             if is_git_folder(name) or name == "..":
@@ -84,66 +87,65 @@ def _complete(
     owner: Owner | None,
 ) -> dict[str, dict[str, Stat]]:
     """Write the entries that have no stats yet; returns the stats of all files."""
-    missing: _Missing = []
-    for path, entries in listing.items():
-        known = stats_by_folder.get(path, {})
-        if len(known) < len(entries):
-            new = [
-                (name, entry) for name, entry in entries.items() if name not in known and entry.mode != FOLDER
-            ]
-            if new:
-                missing.append((path, new))
-    write = partial(_write, repository, root, owner)
-    for path, stats in _each(write, list(_shares(missing))):
-        stats_by_folder.setdefault(path, {}).update(stats)
+    missing = [
+        (path, name, entry)
+        for path, entries in listing.items()
+        for name, entry in entries.items()
+        if entry.mode != FOLDER and name not in stats_by_folder.get(path, ())
+    ]
+    for path, name, stats in _write_all(root, owner, _shares(repository, missing)):
+        stats_by_folder.setdefault(path, {})[name] = stats
     _record_folder_stats(root, listing, stats_by_folder)
     if missing:
         wait_for_tick(root)
     return stats_by_folder
 
 
-def _each(
-    write: Callable[[_Missing], _Written], shares: list[_Missing]
-) -> Iterator[tuple[str, dict[str, Stat]]]:
-    if len(shares) < 2:
-        for share in shares:
-            yield from write(share)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(WRITERS) as writers:
-        for written in writers.map(write, shares):
-            yield from written
-
-
-def _shares(missing: _Missing) -> Iterator[_Missing]:
-    """The entries in shares of similar size."""
-    share: _Missing = []
-    count = 0
-    for path, entries in missing:
-        share.append((path, entries))
-        count += len(entries)
-        if count >= SHARE:
+def _shares(repository: Repository, missing: list[_Missing]) -> Iterator[list[_Content]]:
+    """The missing entries with their contents, in shares of similar size."""
+    blobs = read_blobs(trees(repository), [entry.name for _, _, entry in missing if entry.mode != MODULE])
+    share: list[_Content] = []
+    size = 0
+    for path, name, entry in missing:
+        content = b"" if entry.mode == MODULE else next(blobs)
+        share.append((path, name, entry, content))
+        size += len(content)
+        if len(share) >= SHARE_FILES or size >= SHARE_BYTES:
             yield share
-            share, count = [], 0
+            share, size = [], 0
     if share:
         yield share
 
 
-def _write(repository: Repository, root: Path, owner: Owner | None, share: _Missing) -> _Written:
-    """Write the entries of some folders; returns their stats."""
-    blobs = [entry.name for _, entries in share for _, entry in entries if entry.mode != MODULE]
-    contents = read_blobs(trees(repository), blobs)
-    written: _Written = []
-    for path, entries in share:
-        stats: dict[str, Stat] = {}
+def _write_all(root: Path, owner: Owner | None, shares: Iterator[list[_Content]]) -> Iterator[_Written]:
+    """Write the shares; several at a time, if there are several."""
+    first = list(islice(shares, 2))
+    if len(first) < 2:
+        for share in first:
+            yield from _write(root, owner, share)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(WRITERS) as writers:
+        running: deque[Future[list[_Written]]] = deque()
+        # Git runs in this thread, which can be cancelled, while the others write.
+        for share in chain(first, shares):
+            running.append(writers.submit(_write, root, owner, share))
+            if len(running) > WRITERS:
+                yield from running.popleft().result()
+        for future in running:
+            yield from future.result()
+
+
+def _write(root: Path, owner: Owner | None, share: list[_Content]) -> list[_Written]:
+    """Write entries; returns their stats."""
+    written: list[_Written] = []
+    for path, entries in groupby(share, itemgetter(0)):
         with make_folder(root, path, owner) as fd:
-            for name, entry in entries:
-                content = b"" if entry.mode == MODULE else next(contents)
+            for _, name, entry, content in entries:
                 status = write_entry(fd, name, entry, content, owner)
                 if status is not None:
-                    stats[name] = stat_of(status)
-        written.append((path, stats))
+                    written.append((path, name, stat_of(status)))
     return written
 
 

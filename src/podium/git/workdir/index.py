@@ -39,27 +39,27 @@ class IndexLines:
         self, root: os.stat_result, path: str, entries: Folder, stats: Mapping[str, Stat]
     ) -> list[tuple[bytes, bytes]]:
         """Path and line of each file of a folder."""
-        known = self.folders.get(path)
-        if known is None or known[0] is not entries or known[1] != stats:
+        cached = self.folders.get(path)
+        if cached is None or cached[0] is not entries or cached[1] != stats:
             prefix = os.fsencode(path) + b"/" if path else b""
             lines = [
                 _line(root, prefix + os.fsencode(name), entry, stats.get(name, _UNKNOWN))
                 for name, entry in entries.items()
                 if entry.mode != FOLDER
             ]
-            known = self.folders[path] = (entries, stats, lines)
-        return known[2]
+            cached = self.folders[path] = (entries, stats, lines)
+        return cached[2]
 
 
 def write_index(
-    target: Path, root: Path, snapshot: Snapshot, hash_name: HashName, known: IndexLines | None = None
+    target: Path, root: Path, snapshot: Snapshot, hash_name: HashName, cache: IndexLines | None = None
 ) -> None:
     """Create the index file, which must not exist."""
-    known = known or IndexLines()
+    cache = cache or IndexLines()
     status = root.stat()
     lines: list[tuple[bytes, bytes]] = []
     for path, entries in snapshot.listing.items():
-        lines += known.of(status, path, entries, snapshot.stats.get(path, {}))
+        lines += cache.of(status, path, entries, snapshot.stats.get(path, {}))
     lines.sort()
     content = b"".join((_HEAD.pack(b"DIRC", 2, len(lines)), *(line for _, line in lines)))
     digest = hashlib.new(hash_name, content, usedforsecurity=False).digest()

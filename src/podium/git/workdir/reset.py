@@ -54,24 +54,24 @@ def remove_leftovers(
     while todo:
         path = todo.pop()
         stats, before, after = used.stats.get(path, {}), used.listing.get(path, {}), target[path]
-        kept: dict[str, Stat] = {}
+        matching: dict[str, Stat] = {}
         with open_folder(root, path) as fd:
             names: Iterable[str]
             if before is after and is_untouched(fd, stats):
-                kept, names = dict(stats), after.keys() - stats.keys()
+                matching, names = dict(stats), after.keys() - stats.keys()
             else:
                 names = names_in(fd)
             for name in names:
                 below = f"{path}/{name}" if path else name
                 status = os.stat(name, dir_fd=fd, follow_symlinks=False)
                 if _matches(name, status, stats, before, after):
-                    kept[name] = stats[name]
+                    matching[name] = stats[name]
                 elif below in target and _is_plain_folder(fd, name, status, used.stats.get(below, {}), plain):
                     todo.append(below)
                 else:
                     remove(root, fd, name)
-        if kept:
-            stats_by_folder[path] = kept
+        if matching:
+            stats_by_folder[path] = matching
     return stats_by_folder
 
 
