@@ -69,6 +69,11 @@ def remove_all(own: PrivateDirs) -> None:
         folder.rmdir()
 
 
+def make_and_remove(own: PrivateDirs) -> None:
+    (own.tmp / "x").touch()
+    (own.tmp / "x").unlink()
+
+
 TRACES: dict[str, Callable[[PrivateDirs], None]] = {
     "a file in its home": lambda own: (own.home / ".profile").touch(),
     "a file in its temporary folder": lambda own: (own.tmp / "left").touch(),
@@ -76,6 +81,8 @@ TRACES: dict[str, Callable[[PrivateDirs], None]] = {
     "a sticky bit": lambda own: own.tmp.chmod(0o1700),
     "a link in its place": put_a_link_for_its_home,
     "a file in its place": put_a_file_for_its_tmp,
+    "a file made and removed": make_and_remove,
+    "other times": lambda own: os.utime(own.home, (0, 0)),
     "nothing in its place": lambda own: own.tmp.rmdir(),
     "all of it gone": remove_all,
 }

@@ -47,7 +47,17 @@ def test_a_limit_above_the_hard_limit_is_lowered_to_it() -> None:
     """Otherwise the kernel would refuse it and the child would not start."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
-    assert f"--nofile={hard}:{hard}" in wrapper(Limits(open_files=hard + 1), programs=(Path("/bin/sh"),))
+    done = finish(python(REPORT, limits=Limits(open_files=hard + 1)))
+
+    assert f"({hard}, {hard})" in done.stdout.text()
+
+
+def test_limits_that_we_have_ourselves_need_no_wrapper() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    same = Limits(core_bytes=hard) if soft == hard else Limits(core_bytes=None)
+
+    assert wrapper(same) == ()
+    assert wrapper(Limits(core_bytes=None, file_bytes=4096)) != ()
 
 
 def test_a_missing_program_is_reported_also_with_limits() -> None:

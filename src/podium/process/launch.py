@@ -57,6 +57,17 @@ class Launch:
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
             raise ConfigurationError("argv is empty, so there is no program to start")
+        joined = "\0".join(self.argv)
+        # The arguments of a sandbox are many, so they are checked one by one only if there is something to find.
+        if joined.count("\0") >= len(self.argv) or self.mask.hides(joined):
+            self._check_arguments()
+        if not MARKER.fullmatch(self.marker):
+            raise ConfigurationError(
+                f'marker "{self.marker}" must have 6 to 200 letters, digits, dots or dashes'
+            )
+        check_env(self.env)
+
+    def _check_arguments(self) -> None:
         for position, argument in enumerate(self.argv):
             if "\0" in argument:
                 raise ConfigurationError(f'argument {position} of "{self.argv[0]}" contains a NUL character')
@@ -66,11 +77,6 @@ class Launch:
                     "in the list of processes",
                     hint="pass the secret in an environment variable, or the text through stdin or a file",
                 )
-        if not MARKER.fullmatch(self.marker):
-            raise ConfigurationError(
-                f'marker "{self.marker}" must have 6 to 200 letters, digits, dots or dashes'
-            )
-        check_env(self.env)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,8 +51,12 @@ def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[st
         if field.name in RESOURCES and (value := getattr(limits, field.name)) is not None
     )
     allowed = tuple(
-        (option, number, _clamp_to_hard_limit(number, value)) for option, number, value in requested
+        (option, number, bound)
+        for option, number, value in requested
+        if ((bound := _clamp_to_hard_limit(number, value)), bound) != resource.getrlimit(number)
     )
+    if not allowed and not limits.groups:
+        return ()  # A child inherits our own limits, and these are the same.
     program = next((path for path in programs if path.exists()), None)
     enter = _join_groups(limits.groups)
     if program:

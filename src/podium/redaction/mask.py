@@ -51,6 +51,8 @@ class Mask:
         return MaskStream(self)
 
     def apply(self, data: bytes) -> bytes:
+        if not self._shapes:
+            return data
         stream = self.stream()
         return stream.feed(data) + stream.finish()
 
@@ -59,7 +61,7 @@ class Mask:
         return self.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def hides(self, text: str) -> bool:
-        return self.text(text) != text
+        return bool(self._shapes) and self.text(text) != text
 
     def next_head(self, data: bytearray, *, after: int) -> int | None:
         """The next position at which a secret could start."""

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from podium.core.types import Tree
 from podium.git.workdir import checkout as checkouts
-from podium.git.workdir.checkout import checkout, update
+from podium.git.workdir.checkout import checkout, is_exact, update
 from podium.git.workdir.reset import CannotReset
 from tests.git.kit import NOBODY, Project, git, put, tree_by_git
 
@@ -99,3 +100,28 @@ def test_many_files_are_written_in_shares(
     assert tree_by_git(folder, tmp_path / "scratch") == project.tree()
     assert project.taken(folder, snapshot) == project.tree()
     assert git(project.root, "status", "--porcelain") == ""
+
+
+def test_a_tree_with_an_empty_folder_is_checked_out(project: Project) -> None:
+    """Git writes no such tree, but others do."""
+    empty = git(project.root, "mktree", stdin=b"")
+    blob = git(project.root, "hash-object", "-w", "--stdin", stdin=b"x")
+    tree = Tree(
+        git(project.root, "mktree", stdin=f"040000 tree {empty}\tnone\n100644 blob {blob}\tx\n".encode())
+    )
+
+    folder, snapshot = project.checkout("work", tree)
+    update(project.repository, snapshot, folder, tree)
+
+    assert [path.name for path in folder.iterdir()] == ["x"]
+
+
+def test_a_checkout_is_exact_until_something_is_done_to_it(project: Project) -> None:
+    folder, snapshot = project.checkout()
+    assert is_exact(folder, snapshot)
+
+    (folder / "src").chmod(0o755)
+
+    assert not is_exact(folder, snapshot)
+    (folder / "src").rename(folder / "moved")
+    assert not is_exact(folder, snapshot)

@@ -112,25 +112,27 @@ def wrap_launch(
     `before` is a prefix that becomes the program; `calls` is a descriptor with the filter of system calls.
     """
     mounts = (*policy.mounts, *(Mount(folder, folder, writable=True) for folder in policy.writable))
-
-    def host(path: Path) -> Path:
-        return on_host(path, mounts)
-
-    if not host(launch.cwd).is_dir():
+    host = host_paths(mounts)
+    cwd = str(launch.cwd)
+    if not os.path.isdir(host(cwd)):  # strings are faster, here and below
         raise NotADirectoryError(f'folder "{launch.cwd}" does not exist')
     path = launch.env.get("PATH", os.defpath)
-    program = host_programs.find(launch.argv[0], cwd=launch.cwd, path=path, host=host)
+    program = host_programs.find(launch.argv[0], cwd=cwd, path=path, host=host)
+    targets = tuple(str(mount.target) for mount in mounts)
     required = host_programs.outermost(
-        place for place in _required_paths(program, mounts, path, host) if not _is_covered(place, mounts)
+        place
+        for place in _required_paths(program, mounts, path, host)
+        if not any(host_programs.is_below(place, target) for target in targets)
     )
+    own = (mount for mount in mounts if not _is_system(mount))
     view = View(
-        mounts=(*(Mount(place, place) for place in required), *(m for m in mounts if not _is_system(m))),
+        mounts=(*(Mount(Path(place), Path(place)) for place in required), *own),
         hidden=policy.hidden,
         cwd=launch.cwd,
         own_net=policy.network != "open",
         seccomp=calls,
     )
-    argv = (*before, str(program), *launch.argv[1:])
+    argv = (*before, program, *launch.argv[1:])
     return replace(
         launch,
         argv=bubblewrap_argv.command_line(view, argv, launch.env, is_root=is_root),
@@ -149,31 +151,33 @@ def _with_signal(finished: Finished) -> Finished:
     return replace(finished, signal=number)
 
 
-def on_host(path: Path, mounts: tuple[Mount, ...]) -> Path:
-    """The host path of a path in the sandbox, by the deepest mount that contains it."""
-    holders = [mount for mount in mounts if path.is_relative_to(mount.target)]
-    if not holders:
+def host_paths(mounts: tuple[Mount, ...]) -> host_programs.HostPath:
+    """Maps a path in the sandbox to its path on the host, by the deepest mount that contains it."""
+    pairs = sorted(
+        ((str(mount.target), str(mount.source)) for mount in mounts), key=lambda pair: -pair[0].count("/")
+    )
+
+    def host(path: str) -> str:
+        for target, source in pairs:
+            if host_programs.is_below(path, target):
+                return f"{source}/{path[len(target) :].lstrip('/')}" if path != target else source
         return path
-    nearest = max(holders, key=lambda mount: len(mount.target.parts))
-    return nearest.source / path.relative_to(nearest.target)
+
+    return host
 
 
 def _required_paths(
-    program: Path, mounts: tuple[Mount, ...], path: str, host: host_programs.HostPath
-) -> Iterator[Path]:
+    program: str, mounts: tuple[Mount, ...], path: str, host: host_programs.HostPath
+) -> Iterator[str]:
     """The host paths that the program needs, and those of mounted virtual environments, whose interpreter is elsewhere."""
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111  # never fails, unlike Path.home()
-    pythons = (mount.target / "bin/python" for mount in mounts if (mount.source / VENV).is_file())
-    for start in (program, *(python for python in pythons if host(python).exists())):
+    home = os.path.expanduser("~")  # never fails, unlike Path.home()
+    pythons = (f"{mount.target}/bin/python" for mount in mounts if os.path.isfile(f"{mount.source}/{VENV}"))
+    for start in (program, *(python for python in pythons if os.path.exists(host(python)))):
         yield from host_programs.required_paths(start, path=path, home=home, host=host)
 
 
 def _is_system(mount: Mount) -> bool:
     """Whether the system folders already contain a mount, such as the system's Python for the relay."""
-    is_in_system = any(mount.target.is_relative_to(top) for top in host_programs.SYSTEM)
-    return mount.source == mount.target and not mount.writable and is_in_system
-
-
-def _is_covered(place: Path, mounts: tuple[Mount, ...]) -> bool:
-    """Whether a mount already covers a path."""
-    return any(place.is_relative_to(mount.target) for mount in mounts)
+    if mount.writable or mount.source != mount.target:
+        return False
+    return any(host_programs.is_below(str(mount.target), top) for top in host_programs.SYSTEM)

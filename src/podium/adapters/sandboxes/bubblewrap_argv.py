@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from podium.adapters.sandboxes.host_programs import SYSTEM
+from podium.adapters.sandboxes.host_programs import SYSTEM, is_below
 from podium.core.fast_dataclass import dataclass
 from podium.ports.sandbox import Mount
 
@@ -28,9 +29,9 @@ ETC: Final = (
     "pki ssl"
 ).split()
 """What programs need in /etc, without secrets. A short list, because bubblewrap reads all mounts for each entry."""
-_OPEN: Final = (Path("/etc"), Path("/var"))
+_OPEN: Final = ("/etc", "/var")
 """Folders to create with open permissions, because root's bubblewrap would create them for root only."""
-_DEV: Final = Path("/dev")
+_DEV: Final = "/dev"
 _NAMES: Final = ("resolv.conf",)
 """Files for looking up host names; useless without a network."""
 
@@ -100,13 +101,7 @@ def _kernel(below_dev: Iterable[str]) -> tuple[str, ...]:
 
 
 def _files(view: View) -> Iterator[str]:
-    for top in SYSTEM:
-        if top.is_symlink():
-            yield from ("--symlink", str(top.readlink()), str(top))
-        elif top.is_dir():
-            yield from ("--ro-bind", str(top), str(top))
-    for folder in _OPEN:
-        yield from ("--perms", "0755", "--dir", str(folder))
+    yield from _system_folders()
     for name in (*ETC, *(() if view.own_net else _NAMES)):
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     for scratch in ("/tmp", "/run", "/var/tmp"):  # noqa: S108  # new and private to this process
@@ -114,10 +109,26 @@ def _files(view: View) -> Iterator[str]:
     yield from _mounts(view)
 
 
+# They do not change while Podium runs.
+@lru_cache(maxsize=1)
+def _system_folders() -> tuple[str, ...]:
+    words: list[str] = []
+    for top in map(Path, SYSTEM):
+        if top.is_symlink():
+            words += ("--symlink", str(top.readlink()), str(top))
+        elif top.is_dir():
+            words += ("--ro-bind", str(top), str(top))
+    for folder in _OPEN:
+        words += ("--perms", "0755", "--dir", folder)
+    return tuple(words)
+
+
 def _split_at_dev(view: View) -> tuple[View, View]:
     """The view without mounts below /dev, and the view with only those."""
-    below = tuple(mount for mount in view.mounts if mount.target.is_relative_to(_DEV))
-    hidden = tuple(folder for folder in view.hidden if folder.is_relative_to(_DEV))
+    below = tuple(mount for mount in view.mounts if is_below(str(mount.target), _DEV))
+    hidden = tuple(folder for folder in view.hidden if is_below(str(folder), _DEV))
+    if not below and not hidden:
+        return view, replace(view, mounts=(), hidden=())
     elsewhere = tuple(mount for mount in view.mounts if mount not in below)
     hidden_elsewhere = tuple(folder for folder in view.hidden if folder not in hidden)
     return replace(view, mounts=elsewhere, hidden=hidden_elsewhere), replace(
@@ -126,19 +137,21 @@ def _split_at_dev(view: View) -> tuple[View, View]:
 
 
 def _mounts(view: View) -> Iterator[str]:
-    for folder in _folders_above(view.mounts):
-        yield from ("--perms", "0755", "--dir", str(folder))
+    mounts = [(str(mount.target), mount) for mount in view.mounts]
+    for above in _folders_above([target for target, _ in mounts]):
+        yield from ("--perms", "0755", "--dir", above)
     # Parents first, because a later mount would cover earlier ones below it.
-    for mount in sorted(view.mounts, key=lambda mount: len(mount.target.parts)):
-        yield from ("--bind" if mount.writable else "--ro-bind", str(mount.source), str(mount.target))
+    for target, mount in sorted(mounts, key=lambda pair: pair[0].count("/")):
+        yield from ("--bind" if mount.writable else "--ro-bind", str(mount.source), target)
     for folder in view.hidden:
         yield from ("--tmpfs", str(folder))
 
 
-def _folders_above(mounts: tuple[Mount, ...]) -> tuple[Path, ...]:
+def _folders_above(targets: list[str]) -> list[str]:
     """The parent folders of all mounts, top down."""
-    targets = [mount.target for mount in mounts]
-    above = {folder for target in targets for folder in target.parents[:-1]}
-    return tuple(
-        sorted(folder for folder in above if not any(folder.is_relative_to(target) for target in targets))
-    )
+    above: set[str] = set()
+    for target in targets:
+        parts = target.split("/")
+        above.update("/".join(parts[:depth]) for depth in range(2, len(parts)))
+    folders = (folder for folder in above if not any(is_below(folder, target) for target in targets))
+    return sorted(folders, key=lambda folder: folder.split("/"))

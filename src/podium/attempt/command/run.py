@@ -144,7 +144,9 @@ async def _checkout(attempt: CommandAttempt, tree: Tree | None) -> AsyncIterator
     """A checkout with protected files restored, unless the step keeps its changes."""
     host = attempt.host
     protected = fill_argv(attempt.step.settings.protect, attempt.names)
-    if host.repository is not None and tree is not None and not _keeps(attempt.step, attempt.names):
+    is_changed = tree is not None and attempt.untouched not in (None, tree)
+    if host.repository is not None and is_changed and not _keeps(attempt.step, attempt.names):
+        assert tree is not None
         tree = await to_thread.run_sync(restore_files, host.repository, tree, attempt.untouched, protected)
     async with open_workspace(
         host, attempt.started, attempt.step, kind="checkout", names=attempt.names, tree=tree

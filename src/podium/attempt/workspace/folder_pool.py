@@ -18,11 +18,13 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.git.repository import Repository
 from podium.git.trees.snapshot import Snapshot
-from podium.git.workdir.checkout import checkout, update
+from podium.git.workdir.checkout import checkout, is_exact, update
 from podium.git.workdir.clone import History, add_repository, pack_history, reclaim_history
 from podium.git.workdir.folder import Owner, discard
 
 MAX_IDLE: Final = 4
+SMALL: Final = 300
+"""Files of a tree whose folder is looked through without a thread."""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,10 @@ class FolderPool:
     ) -> PooledFolder:
         """A folder below `parent` with exactly the files of this tree, all owned by the user of its processes."""
         idle = self._choose(tree, owner)
+        is_quick = idle is not None and idle.snapshot.tree == tree and is_small(idle.snapshot)
+        # Looking through a small one is quicker than switching threads.
+        if idle is not None and is_quick and is_exact(idle.path, idle.snapshot):
+            return idle
         return await to_thread.run_sync(_reset_or_new, repository, parent, tree, owner, idle)
 
     async def give_back(self, folder: PooledFolder) -> None:
@@ -76,6 +82,10 @@ class FolderPool:
         if chosen is not None:
             self._idle.remove(chosen)
         return chosen
+
+
+def is_small(snapshot: Snapshot) -> bool:
+    return len(snapshot.listing) <= SMALL and sum(map(len, snapshot.listing.values())) <= SMALL
 
 
 def add_clone(repository: Repository, folder: PooledFolder, base: str | None, commit: str) -> None:

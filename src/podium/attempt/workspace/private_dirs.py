@@ -1,20 +1,20 @@
 """The private folders of attempts: a home and a folder for temporary files, both empty at the start.
 
-Rule: in a sandbox they are new for each attempt and deleted with it. Without one a process can reach every folder of its
-user anyway, so folders that are still empty are reused: creating and deleting them takes as long as a small command.
+Rule: they are new for each attempt of an agent and deleted with it. A command gets those of an earlier one if nothing at
+all was done to them, which their change times show: creating and deleting them takes as long as a small command.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-import stat
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from anyio import CancelScope, to_thread
 
 from podium.attempt.workspace.folder_pool import discard_workspace
+from podium.git.trees.snapshot import Stat, stat_of
 from podium.git.workdir.folder import Owner, give_ownership
 
 MODE: Final = 0o700
@@ -22,9 +22,12 @@ MODE: Final = 0o700
 
 class PrivateDirs(NamedTuple):
     folder: Path
-    """Contains the other two, and a clone."""
+    """Contains the other two."""
     home: Path
     tmp: Path
+    owner: Owner | None
+    stats: tuple[Stat, ...]
+    """Of home and tmp, recorded when they were made."""
 
 
 class PrivateDirPool:
@@ -34,20 +37,22 @@ class PrivateDirPool:
         self._idle: list[PrivateDirs] = []
 
     def take(self, parent: Path, *, reusable: bool, owner: Owner | None) -> PrivateDirs:
-        """`reusable` allows folders that an earlier attempt has used."""
-        if reusable and self._idle:
-            return self._idle.pop()
+        """`reusable` allows folders that an earlier attempt had and did not use."""
+        if reusable:
+            for place, idle in enumerate(self._idle):
+                if idle.owner == owner:
+                    return self._idle.pop(place)
         folder = parent / f"w{secrets.token_hex(4)}"
         home, tmp = folder / "home", folder / "tmp"
         # Not in a thread: creating two folders is quicker than switching threads.
         for each in (home, tmp):
             each.mkdir(mode=MODE, parents=True)
             give_ownership(each, owner)
-        return PrivateDirs(folder, home, tmp)
+        return PrivateDirs(folder, home, tmp, owner, _stats(home, tmp))
 
     async def give_back(self, private: PrivateDirs, *, reusable: bool) -> None:
-        """Called after the attempt's processes have ended. Deletes the folders, unless they are unchanged and reusable."""
-        if reusable and all(map(_is_as_made, (private.home, private.tmp))):
+        """Called after the attempt's processes have ended. Deletes the folders, unless they are untouched and reusable."""
+        if reusable and _is_untouched(private):
             self._idle.append(private)
         elif not _removed(private.home, private.tmp, private.folder):
             with CancelScope(shield=True):
@@ -68,14 +73,12 @@ def _removed(*folders: Path) -> bool:
     return True
 
 
-def _is_as_made(folder: Path) -> bool:
+def _is_untouched(private: PrivateDirs) -> bool:
     try:
-        status = os.lstat(folder)
-        return (
-            status.st_mode == stat.S_IFDIR | MODE
-            and status.st_uid == os.getuid()
-            and not os.listdir(folder)  # noqa: PTH208 (a path object costs more than the question)
-            and not os.listxattr(folder, follow_symlinks=False)
-        )
+        return _stats(private.home, private.tmp) == private.stats
     except OSError:
         return False
+
+
+def _stats(*folders: Path) -> tuple[Stat, ...]:
+    return tuple(stat_of(os.lstat(folder)) for folder in folders)

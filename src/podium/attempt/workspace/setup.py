@@ -15,6 +15,7 @@ from anyio import to_thread
 
 from podium.attempt import launch as launching
 from podium.attempt.host import Host
+from podium.attempt.workspace.folder_pool import is_small
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE, link, toolchain_folders
 from podium.core.expressions.nodes import MissingValue, Names
 from podium.core.expressions.templates import fill, fill_argv
@@ -118,7 +119,8 @@ async def prepare(
         copies = _copy(host, request, folder, snapshot, sandbox.owner)
         return SetupResult(links, tuple(_rule(name) for name in (*links, *copies)), ports)
 
-    return await to_thread.run_sync(put)
+    is_quick = is_small(snapshot) and not request.copy
+    return put() if is_quick else await to_thread.run_sync(put)
 
 
 async def set_up(

@@ -105,7 +105,7 @@ async def open_workspace(
     """A workspace at the tree the attempt starts from, or at another one; removed afterwards, also on cancellation."""
     sandbox = host.sandbox_of(step)
     is_mounted = sandbox.level in MOUNTS_IN_PLACE
-    private = host.private_dirs.take(host.work_dir, reusable=not is_mounted, owner=sandbox.owner)
+    private = host.private_dirs.take(host.work_dir, reusable=kind == "checkout", owner=sandbox.owner)
     inside = host.project if is_mounted else None
     bare = Workspace(host.project, private.home, private.tmp, None, "project", inside=inside)
     pooled: PooledFolder | None = None
@@ -126,7 +126,7 @@ async def open_workspace(
         with anyio.CancelScope(shield=True):
             if pooled is not None:
                 await host.folders.give_back(pooled)
-            await host.private_dirs.give_back(private, reusable=not is_mounted and kind == "checkout")
+            await host.private_dirs.give_back(private, reusable=kind == "checkout")
 
 
 @asynccontextmanager

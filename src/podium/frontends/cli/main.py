@@ -6,6 +6,7 @@ A subcommand's module is imported only when it is used, so that `podium --help` 
 from __future__ import annotations
 
 import gc
+import resource
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -137,6 +138,7 @@ def podium() -> None:
 
 
 def main() -> NoReturn:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # A dump contains the environment and its secrets.
     open_streams()
     if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
         # Imported here: pipes need none of it.

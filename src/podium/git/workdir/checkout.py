@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, groupby, islice
 from operator import itemgetter
@@ -30,7 +31,7 @@ from podium.git.trees.snapshot import (
 )
 from podium.git.workdir.folder import FOLDER_MODE, Owner, make_folder, wait_for_tick, write_entry
 from podium.git.workdir.reset import remove_leftovers
-from podium.git.workdir.walk import open_folder
+from podium.git.workdir.walk import is_untouched, open_folder
 
 WRITERS: Final = 2
 """Threads that write files; most of their time is the kernel's, and git reads meanwhile."""
@@ -64,6 +65,18 @@ def update(
         snapshot = _checked(read, used.listing)
     stats_by_folder = remove_leftovers(folder, used, snapshot.listing, owner)
     return replace(snapshot, stats=_complete(repository, folder, snapshot.listing, stats_by_folder, owner))
+
+
+def is_exact(folder: Path, snapshot: Snapshot) -> bool:
+    """Whether nothing was done to a checkout since it was written: neither to a file nor to a folder."""
+    try:
+        for path in snapshot.listing:
+            with open_folder(folder, path) as fd:
+                if not is_untouched(fd, snapshot.stats.get(path, {})):
+                    return False
+    except OSError:
+        return False
+    return True
 
 
 def _checked(snapshot: Snapshot, checked: Listing | None = None) -> Snapshot:
@@ -154,7 +167,8 @@ def _record_folder_stats(root: Path, listing: Listing, stats_by_folder: dict[str
 
     A folder with a submodule gets no stat, because every capture must look into the submodule.
     """
-    for path, stats in stats_by_folder.items():
-        if all(entry.mode != MODULE for entry in listing[path].values()):
-            with open_folder(root, path) as fd:
-                stats[HERE] = stat_of(os.fstat(fd))
+    for path, entries in listing.items():
+        if all(entry.mode != MODULE for entry in entries.values()):
+            # A tree may contain a folder without files, which is not written.
+            with suppress(FileNotFoundError), open_folder(root, path) as fd:
+                stats_by_folder.setdefault(path, {})[HERE] = stat_of(os.fstat(fd))

@@ -13,6 +13,7 @@ import stat
 import struct
 from collections.abc import Iterable, Mapping
 from fcntl import ioctl
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -63,7 +64,10 @@ def remove_leftovers(
                 names = names_in(fd)
             for name in names:
                 below = f"{path}/{name}" if path else name
-                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                try:
+                    status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                except FileNotFoundError:
+                    continue  # A folder without files, which is not written.
                 if _matches(name, status, stats, before, after):
                     matching[name] = stats[name]
                 elif below in target and _is_plain_folder(fd, name, status, used.stats.get(below, {}), plain):
@@ -102,6 +106,8 @@ def _is_plain_folder(
         os.close(fd)
 
 
+# The same for every folder that is made there.
+@lru_cache(maxsize=64)
 def _marks_of_new_folder(parent: Path, owner: Owner | None) -> FolderMarks:
     """Taken from a folder beside the checkout, because a system may give every new folder attributes of its own."""
     folder = parent / f"n{secrets.token_hex(4)}"
