@@ -57,6 +57,38 @@ def test_agents_and_commands_use_one_folder(
     assert len(packed) == 1
 
 
+@pytest.mark.parametrize("is_packed", [False, True], ids=["loose", "packed"])
+def test_a_clone_has_the_objects_of_the_work_so_far(
+    project: Project, tmp_path: Path, packed: list[str | None], *, is_packed: bool
+) -> None:
+    """They are copied; if git has packed them in the meantime, git packs them for the clone."""
+    bench_ = bench(project, tmp_path, FLOW)
+    so_far = visit(
+        bench_,
+        project.tree(),
+        lambda workspace: put(workspace.folder, {"a/b/new.py": "1", "src/app.py": "2"}),
+    )
+    if is_packed:
+        git(project.root, "gc", "-q", "--prune=now")
+
+    def look(workspace: Workspace) -> None:
+        git(workspace.folder, "fsck", "--full", "--strict")
+        assert git(workspace.folder, "status", "--porcelain") == ""
+        assert git(workspace.folder, "rev-parse", "HEAD^{tree}") == so_far.tree
+
+    visit(bench_, so_far.tree, look)
+
+    assert len(packed) == 1
+
+
+def test_a_large_change_is_packed(project: Project, tmp_path: Path) -> None:
+    bench_ = bench(project, tmp_path, FLOW)
+    many = {f"many/{number}": str(number) for number in range(400)}
+    so_far = visit(bench_, project.tree(), lambda workspace: put(workspace.folder, many))
+
+    visit(bench_, so_far.tree, lambda workspace: git(workspace.folder, "fsck", "--full", "--strict"))
+
+
 def spoil_pack(workspace: Workspace) -> None:
     pack = next((workspace.folder / ".git/objects/pack").glob("*.pack"))
     before = pack.stat()

@@ -67,7 +67,7 @@ def welcome(before: Mapping[str, Node], fresh: Mapping[str, Node]) -> dict[str, 
         names = path.split("/")
         own = ["/".join(names[:at]) for at in range(1, len(names) + 1)]
         others = {_fold(place) for place in places if place not in own}
-        if any(map(name_fault, names)) or (isinstance(node, Link) and not has_links and path not in before):
+        if any(map(name_fault, names)) or (isinstance(node, Link) and not has_links):
             continue
         if not any(_fold(place) in others and place not in places for place in own):
             kept[path] = node

@@ -58,10 +58,17 @@ class ListingDraft:
 
     def result(self) -> dict[str, Folder]:
         """All folders in git's order; those that were not accessed are shared with the listing before."""
-        sorted_now = {
-            folder: dict(sorted(entries.items(), key=_order)) for folder, entries in self._now.items()
-        }
-        return {**self._before, **sorted_now}
+        listing: dict[str, Folder] = {}
+        todo = [""]
+        while todo:
+            path = todo.pop()
+            entries = self._now.get(path)
+            listing[path] = (
+                self._before.get(path, {}) if entries is None else dict(sorted(entries.items(), key=_order))
+            )
+            below = [name for name, entry in listing[path].items() if entry.mode == FOLDER]
+            todo.extend(f"{path}/{name}" if path else name for name in reversed(below))
+        return listing
 
     def changed(self) -> set[str]:
         return {folder for folder, entries in self._now.items() if entries != self._before.get(folder, {})}
@@ -83,11 +90,20 @@ def read_listing(git: Git, tree: Tree) -> Listing:
             listing = _read_changed(git, *similar, tree)
     if listing is None:
         listing = _read_whole(git, tree)
+    _remember(place, tree, listing)
+    return listing
+
+
+def remember_listing(objects: Objects, tree: Tree, listing: Listing) -> None:
+    """For a tree that was just written, so that it need not be read."""
+    _remember(objects.behind or objects.folder, tree, listing)
+
+
+def _remember(place: Path, tree: Tree, listing: Listing) -> None:
     with _LOCK:
         _CACHE[place, tree] = listing
         if len(_CACHE) > _CACHE_SIZE:
             del _CACHE[next(iter(_CACHE))]
-    return listing
 
 
 def _read_whole(git: Git, tree: Tree) -> Listing:
@@ -123,15 +139,7 @@ def _read_changed(git: Git, old: Tree, old_listing: Listing, new: Tree) -> Listi
             draft.of(folder).pop(base, None)
         else:
             draft.of(folder)[base] = entry
-    listing = draft.result()
-    for path, entry in changed.items():
-        if entry is not None and entry.mode == FOLDER:
-            listing.setdefault(path, {})
-        else:
-            listing.pop(path, None)
-    return (
-        listing if listing.keys() == old_listing.keys() else dict(sorted(listing.items(), key=_folder_order))
-    )
+    return draft.result()
 
 
 def _mode(text: str) -> Mode:
@@ -164,10 +172,6 @@ def _order(item: tuple[str, Entry]) -> bytes:
     """Git sorts by bytes, and sorts a folder as if its name ended with a slash."""
     name, entry = item
     return os.fsencode(name) + (b"/" if entry.mode == FOLDER else b"")
-
-
-def _folder_order(item: tuple[str, Folder]) -> bytes:
-    return os.fsencode(item[0]) + b"/" if item[0] else b""
 
 
 def build(objects: Objects, listing: ListingDraft, changed: set[str]) -> Tree:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
-from podium.git.command import Git, GitError, run
+from podium.git.command import MAX_OUTPUT, Answer, Git, GitError, run
 from podium.git.trees.ignore import Rule, Rules, parse_rules
 from podium.git.trees.lfs import lfs_rules
 from podium.git.trees.listing import FILE, LINK, PROGRAM, Listing, read_listing
@@ -23,6 +23,8 @@ HERE: Final = "."
 """The key of a folder's own stat, present if its names are known to match the tree."""
 
 BATCH_BYTES: Final = 16 << 20
+FEW: Final = 100
+"""Objects that are read without asking for their sizes first."""
 
 # An agent can set the modification time of a file, but not its change time (ctime).
 stat_of: Final[Callable[[os.stat_result], Stat]] = attrgetter(
@@ -68,15 +70,36 @@ def _files_named(listing: Listing, name: str) -> list[tuple[str, str]]:
 
 def read_blobs(git: Git, names: list[str]) -> Iterator[bytes]:
     """The contents in the given order, read in bounded batches."""
+    if 0 < len(names) <= FEW:
+        answer = _read(git, names, limit=BATCH_BYTES)
+        if not answer.cut:
+            yield from _contents(answer.out, names)
+            return
     for batch in _batches(git, names):
-        out = run(git, "cat-file", "--batch", "--buffer", stdin="".join(f"{n}\n" for n in batch).encode()).out
-        position = 0
-        for _ in batch:
-            line = out.index(b"\n", position)
-            start = line + 1
-            end = start + int(out[position:line].split(b" ")[2])
-            yield out[start:end]
-            position = end + 1
+        yield from _contents(_read(git, batch).out, batch)
+
+
+def _read(git: Git, names: list[str], *, limit: int = MAX_OUTPUT) -> Answer:
+    stdin = "".join(f"{name}\n" for name in names).encode()
+    return run(git, "cat-file", "--batch", "--buffer", stdin=stdin, limit=limit)
+
+
+def _contents(out: bytes, names: list[str]) -> Iterator[bytes]:
+    position = 0
+    for name in names:
+        line = out.index(b"\n", position)
+        size = out[position:line].rpartition(b" ")[2]
+        if not size.isdigit():
+            raise _missing(name)
+        end = line + 1 + int(size)
+        yield out[line + 1 : end]
+        position = end + 1
+
+
+def _missing(name: str) -> GitError:
+    return GitError(
+        f"object {name} is missing", hint="in a partial clone, fetch it first: git fetch --refetch"
+    )
 
 
 def _batches(git: Git, names: list[str]) -> Iterator[list[str]]:
@@ -88,9 +111,7 @@ def _batches(git: Git, names: list[str]) -> Iterator[list[str]]:
     total = 0
     for name, answer in zip(names, sizes, strict=False):
         if not answer.isdigit():
-            raise GitError(
-                f"object {name} is missing", hint="in a partial clone, fetch it first: git fetch --refetch"
-            )
+            raise _missing(name)
         size = int(answer)
         if batch and total + size > BATCH_BYTES:
             yield batch

@@ -15,7 +15,7 @@ from podium.core.types import Tree
 from podium.errors import disk_fault
 from podium.git.trees.lfs import POINTER_BYTES, NoPointer, is_kept_by_lfs, is_pointer
 from podium.git.trees.links import escaping_links
-from podium.git.trees.listing import FILE, LINK, PROGRAM, Entry, ListingDraft, Mode, build
+from podium.git.trees.listing import FILE, LINK, PROGRAM, Entry, ListingDraft, Mode, build, remember_listing
 from podium.git.trees.names import escape_path
 from podium.git.trees.objects import FileChanged, Objects, quarantine, release, write, write_file
 from podium.git.trees.snapshot import Snapshot, stat_of
@@ -81,7 +81,11 @@ def _build_tree(objects: Objects, root: Path, snapshot: Snapshot, walked: WalkRe
                 raise
             raise _Unfit(folder, "changed during the capture") from None
     changed = listing.changed()
-    return build(objects, listing, changed) if changed else snapshot.tree
+    if not changed:
+        return snapshot.tree
+    tree = build(objects, listing, changed)
+    remember_listing(objects, tree, listing.result())
+    return tree
 
 
 def _link_faults(snapshot: Snapshot, walked: WalkResult) -> list[WalkFault]:

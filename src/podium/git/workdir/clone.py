@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
@@ -15,15 +16,25 @@ from typing import Final
 from podium.core.fast_dataclass import dataclass
 from podium.git.command import run, text
 from podium.git.repository import NEUTRAL_ATTRIBUTES, Repository, refs, tree_of, trees
+from podium.git.trees.listing import MODULE, read_listing
 from podium.git.trees.snapshot import Snapshot, Stat, stat_of
 from podium.git.workdir.checkout import checkout
-from podium.git.workdir.folder import Owner, discard, give_ownership, names_in, wait_for_tick
+from podium.git.workdir.folder import (
+    Owner,
+    copy_file,
+    discard,
+    give_ownership,
+    make_folder,
+    names_in,
+    wait_for_tick,
+)
 from podium.git.workdir.index import IndexLines, write_index
 from podium.git.workdir.reset import CannotReset
 from podium.git.workdir.walk import open_folder
 
 BRANCH: Final = "podium"
 COMMITS: Final = 20
+MOST_COPIED: Final = 300
 PACKS: Final = ".git/objects/pack"
 
 # The agent may commit under any name, because only its files are captured.
@@ -104,7 +115,9 @@ def add_repository(
     (git_dir / "info/exclude").write_bytes(_exclude(repository))
     if history.boundary:
         (git_dir / "shallow").write_text("".join(f"{name}\n" for name in history.boundary), "utf-8")
-    if commit != history.commit:
+    if commit != history.commit and not _copy_new_objects(
+        repository, git_dir / "objects", snapshot, commit, history
+    ):
         since = () if history.commit is None else ("--not", history.commit)
         _pack(repository, git_dir / "objects", (commit, *since))
     (git_dir / "refs/heads" / BRANCH).write_text(f"{commit}\n", "utf-8")
@@ -126,6 +139,29 @@ def reclaim_history(folder: Path, history: History) -> History:
 def _exclude(repository: Repository) -> bytes:
     exclude = repository.common_dir / "info/exclude"
     return exclude.read_bytes() if exclude.is_file() else b""
+
+
+def _copy_new_objects(
+    repository: Repository, target: Path, snapshot: Snapshot, commit: str, history: History
+) -> bool:
+    """Copy the objects that the history does not have; False if they are many, or git has already packed one."""
+    before = read_listing(trees(repository), tree_of(repository, history.commit))
+    names = {commit, snapshot.tree}
+    for path, entries in snapshot.listing.items():
+        old = before.get(path, {})
+        if old is not entries:
+            new = (
+                entry for name, entry in entries.items() if entry != old.get(name) and entry.mode != MODULE
+            )
+            names.update(entry.name for entry in new)
+        if len(names) > MOST_COPIED:
+            return False
+    with suppress(FileNotFoundError):
+        for name in names:
+            with make_folder(target, name[:2]) as fd:
+                copy_file(repository.objects.folder / name[:2] / name[2:], fd, name[2:], 0o444)
+        return True
+    return False
 
 
 def _pack(repository: Repository, target: Path, revisions: tuple[str, ...]) -> None:

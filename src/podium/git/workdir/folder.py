@@ -76,14 +76,14 @@ def write_entry(
 
 def copy_file(source: Path, fd: int, name: str, mode: int, owner: Owner | None = None) -> None:
     """Copy a file into an open folder, where the name must not exist."""
-    target = os.open(name, _NEW_FILE, mode, dir_fd=fd)
-    try:
-        with source.open("rb", buffering=0) as content:
+    with source.open("rb", buffering=0) as content:
+        target = os.open(name, _NEW_FILE, mode, dir_fd=fd)
+        try:
             _copy_bytes(content.fileno(), target)
-        if owner is not None:
-            os.fchown(target, *owner)
-    finally:
-        os.close(target)
+            if owner is not None:
+                os.fchown(target, *owner)
+        finally:
+            os.close(target)
 
 
 def _copy_bytes(source: int, target: int) -> None:
