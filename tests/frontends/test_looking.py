@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -66,6 +67,16 @@ def test_runs_are_listed_the_newest_first(here: Path) -> None:
     rows = data("runs", "--json")
     conforms(rows, "runs")
     assert [row["run"] for row in rows] == ["run-b", "run-a"]
+
+
+def test_a_cut_list_of_runs_says_how_many_are_left_out(here: Path) -> None:
+    done = call("runs", "--last", "1")
+
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["run-b"]
+    assert done.stderr == "1 older runs are not shown; podium runs --all lists them\n"
+    assert len(ok("runs", "--all").splitlines()) == 2
+    assert [row["run"] for row in data("runs", "--json", "-n", "1")] == ["run-b"]
+    assert isinstance(call("runs", "--all", "--last", "2").exception, click.UsageError)
 
 
 @pytest.mark.parametrize(("command", "words"), [("runs", "no runs here yet"), ("inbox", "no run is waiting")])

@@ -23,11 +23,11 @@ class Queries:
     def __init__(self, project: Project) -> None:
         self._project = project
 
-    def runs(self) -> tuple[RunView, ...]:
-        """All runs, the newest first, without their steps."""
+    def runs(self, limit: int | None = None) -> tuple[tuple[RunView, ...], int]:
+        """The newest runs, all by default and without their steps, and how many more there are."""
         from podium.app.query.runs import list_runs
 
-        return list_runs(self._project)
+        return list_runs(self._project, limit)
 
     def show(self, run: RunId) -> RunView:
         """One run with its steps, costs and open questions."""

@@ -34,9 +34,10 @@ _OF_THE_WHOLE: Final = frozenset(
 """What a line of a list needs; reading only these keeps a list of hundreds of runs fast."""
 
 
-def list_runs(project: Project) -> tuple[RunView, ...]:
-    """All runs, the newest first, without their steps."""
-    return tuple(_summary(project, head) for head in project.runtime.heads())
+def list_runs(project: Project, limit: int | None = None) -> tuple[tuple[RunView, ...], int]:
+    """The newest runs, the newest first and without their steps, and how many more there are."""
+    heads = project.runtime.heads()
+    return tuple(_summary(project, head) for head in heads[:limit]), len(heads[limit:]) if limit else 0
 
 
 def _summary(project: Project, head: RunHead) -> RunView:

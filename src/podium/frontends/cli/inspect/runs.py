@@ -1,9 +1,10 @@
-"""`podium runs`: all runs of the project."""
+"""`podium runs`: the runs of the project."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -11,16 +12,29 @@ from podium.app.paths import has_runs, project_root
 from podium.frontends.cli.open_run import opened_project, painter
 from podium.ports.clock import wall_clock
 
+LAST: Final = 50
+"""A list that a person can look through."""
+
 
 @click.command("runs", short_help="List the runs of this project, newest first.")
 @click.option(
+    "-n",
+    "--last",
+    type=click.IntRange(min=1),
+    help=f"How many. Default: {LAST}, with --json all.",
+)
+@click.option("--all", "all_runs", is_flag=True, help="All runs.")
+@click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON list; its schema: podium schema --of runs."
 )
-def command(as_json: bool) -> int:
+def command(last: int | None, all_runs: bool, as_json: bool) -> int:
     """List the runs of this project, newest first: id, status, workflow, start (UTC), duration, cost.
 
     Other commands take an id, a prefix of one, @2 for the second newest run, or nothing for the newest.
     """
+    if all_runs and last is not None:
+        raise click.UsageError("--all and --last exclude each other")
+    limit = last or (None if all_runs or as_json else LAST)
     if not has_runs(project_root(Path.cwd())):
         click.echo("[]") if as_json else click.echo("no runs here yet; podium run FILE starts one", err=True)
         return 0
@@ -28,12 +42,14 @@ def command(as_json: bool) -> int:
     from podium.views.text.terminal import list_lines
 
     with opened_project() as project:
-        views = project.queries.runs()
+        views, more = project.queries.runs(limit)
     if as_json:
         click.echo(json.dumps([list_data(view) for view in views], indent=2, ensure_ascii=False))
         return 0
     for line in list_lines(views, wall_clock(), painter()):
         click.echo(line)
+    if more:
+        click.echo(f"{more} older runs are not shown; podium runs --all lists them", err=True)
     if not views:
         click.echo("no runs here yet; podium run FILE starts one", err=True)
     return 0
