@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import command_line, commands, engine, idle, sandboxes
+from bench import command_line, commands, engine, idle, records, sandboxes, work
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
 from bench.startup import startups
 from bench.trees import captures
@@ -37,6 +37,8 @@ def cheap_enough() -> bool:
     sandboxed = sandboxes.costs()
     found = (
         *command_line.costs(),
+        *work.costs(),
+        *records.costs(),
         *engine.costs(),
         *commands.costs(),
         *idle.costs(),
@@ -46,7 +48,7 @@ def cheap_enough() -> bool:
     for one in found:
         bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
         mark = "" if one.holds else "  MISSED"
-        print(f"{one.name:42} {one.figure:8.2f} {one.unit:<3} {bound:<16} {one.detail}{mark}")
+        print(f"{one.name:56} {one.figure:8.2f} {one.unit:<3} {bound:<16} {one.detail}{mark}")
     if not engine.PEER.exists():
         print("the peer was not measured: make bench installs it")
     if not sandboxed:

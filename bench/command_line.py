@@ -17,7 +17,7 @@ from bench.engine import PEER, Cost
 from bench.startup import BARE, compiled_in, new_project, spent_by
 
 ROUNDS: Final = 3
-HEAD: Final = "podium: 1\nname: bench\nlimits: {transitions: 50000, members: 5000, time: 4h}\n"
+HEAD: Final = "podium: 1\nname: bench\nlimits: {transitions: 50000, members: 20000, time: 4h}\n"
 PEER_SCRIPT: Final = Path(__file__).with_name("peer.py")
 Run = Callable[[int], float]
 """Seconds of processor time for this size."""
@@ -38,27 +38,27 @@ class _CommandLine:
     def steps_beside_peer(self) -> tuple[Cost, ...]:
         if not PEER.exists():
             return ()
-        rounds = [
+        pairs = [
             (_further_step(self._run_sets, 1, 1200), _further_step(self._run_peer, 50, 450))
             for _ in range(ROUNDS)
         ]
-        ratio = median(theirs / own for own, theirs in rounds)
-        own, theirs = (median(each) for each in zip(*rounds, strict=True))
+        ratio = median(theirs / own for own, theirs in pairs)
+        own, theirs = (median(each) for each in zip(*pairs, strict=True))
         detail = f"{theirs * 1e6:.0f} µs beside {own * 1e6:.0f} µs"
         return (Cost("LangGraph beside a further `set` step", ratio, "x", 3, at_most=False, detail=detail),)
 
     def doublings(self) -> tuple[Cost, ...]:
         shapes: tuple[tuple[str, Callable[[int], str], int], ...] = (
             ("`set` steps", _sets, 1200),
-            ("rounds of `repeat`", _rounds, 800),
+            ("rounds of `repeat`", rounds, 800),
             ("items of `for_each`", _items, 1000),
             ("parallel steps", _parallel, 200),
         )
         return tuple(self._doubling(name, shape, size) for name, shape, size in shapes)
 
     def _doubling(self, name: str, shape: Callable[[int], str], size: int) -> Cost:
-        rounds = [(self._run(shape(size)), self._run(shape(2 * size))) for _ in range(ROUNDS)]
-        one, two = min(one for one, _ in rounds), min(two for _, two in rounds)
+        pairs = [(self._run(shape(size)), self._run(shape(2 * size))) for _ in range(ROUNDS)]
+        one, two = min(one for one, _ in pairs), min(two for _, two in pairs)
         detail = f"{two:.2f} s beside {one:.2f} s"
         return Cost(f"{2 * size} {name} beside {size}", two / one, "x", 2.3, detail=detail)
 
@@ -100,7 +100,7 @@ def _commands(number: int) -> str:
     return "steps:\n" + "".join(f'  s{index}: {{run: "true"}}\n' for index in range(number))
 
 
-def _rounds(number: int) -> str:
+def rounds(number: int) -> str:
     step = f'{{repeat: {{max: {number}, until: "vars.n >= {number}"}}, set: {{n: "${{{{ vars.n + 1 }}}}"}}}}'
     return f"vars: {{n: 0}}\nsteps:\n  count: {step}\n"
 

@@ -123,13 +123,15 @@ def _spent(arguments: Sequence[str], surroundings: Mapping[str, str], cwd: Path)
     return spent_by((sys.executable, *arguments), surroundings, cwd)
 
 
-def spent_by(command: Sequence[str], surroundings: Mapping[str, str], cwd: Path) -> float:
-    """The milliseconds of processor time of a process, and of its children, that must end well."""
+def spent_by(
+    command: Sequence[str], surroundings: Mapping[str, str], cwd: Path, *, codes: tuple[int, ...] = (0,)
+) -> float:
+    """The milliseconds of processor time of a process, and of its children, that must end with one of the codes."""
     child = subprocess.Popen(
         command, cwd=cwd, env=surroundings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
+    if child.returncode not in codes:
         raise subprocess.CalledProcessError(child.returncode, child.args)
     return (used.ru_utime + used.ru_stime) * 1000
