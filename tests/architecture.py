@@ -149,12 +149,13 @@ def layer_faults(src: Path) -> tuple[str, ...]:
 def inner_order_faults(src: Path) -> tuple[str, ...]:
     """Every module of an ordered package has a line, and no import inside the package points up or sideways."""
     faults: list[str] = []
+    edges = tuple(imports(src))
     for package, rows in INNER_ORDERS.items():
         prefix = f"{PACKAGE}.{package}."
         rank = {part: row for row, parts in enumerate(rows) for part in parts}
         parts = {name.removeprefix(prefix).split(".")[0] for name in modules(src) if name.startswith(prefix)}
         faults += [f"{prefix}{part} has no line in INNER_ORDERS" for part in sorted(parts - set(rank))]
-        for edge in imports(src):
+        for edge in edges:
             if edge.module.startswith(prefix) and edge.target.startswith(prefix):
                 source, target = (
                     name.removeprefix(prefix).split(".")[0] for name in (edge.module, edge.target)

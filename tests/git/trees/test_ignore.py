@@ -145,7 +145,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(LINES.filter(lambda line: not FAULT.match(line)), min_size=1, max_size=2))
 def test_random_rules_agree_with_git(repository: Path, lines: list[bytes]) -> None:
     """Check each rule on 415 paths, most of which are not UTF-8, because file names are bytes."""
