@@ -38,6 +38,7 @@ COMMANDS: Final = 60
 FLOORS: Final = 15
 ATTEMPTS: Final = 15
 FILES: Final = 30_000
+COMMAND_BOUNDS: Final = {"limits": 2.5, "bubblewrap": 1.5}
 HEAD: Final = "podium: 1\nname: bench\nlimits: {transitions: 50000, time: 4h}\n"
 AGENT: Final = (
     "agents:\n  agent: {type: command, command: [sh, -c, 'cat > note; echo done; echo x >> f.txt'],"
@@ -158,9 +159,6 @@ class _Work:
                 give_ownership(folder, (bubblewrap_argv.NOBODY, bubblewrap_argv.NOBODY))
         launch = Launch(argv=("true",), cwd=writable[0], env=minimal_env(), marker="podium-bench")
         return wrap_launch(launch, SandboxPolicy(writable=writable), is_root=os.geteuid() == 0).argv
-
-
-COMMAND_BOUNDS: Final = {"limits": 2.5, "bubblewrap": 1.5}
 
 
 def commit_cost(folder: Path) -> float:

@@ -73,7 +73,7 @@ def test_a_cut_list_of_runs_says_how_many_are_left_out(here: Path) -> None:
     done = call("runs", "--last", "1")
 
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["run-b"]
-    assert done.stderr == "1 older runs are not shown; podium runs --all lists them\n"
+    assert done.stderr == "older runs not shown: 1; podium runs --all lists them\n"
     assert len(ok("runs", "--all").splitlines()) == 2
     assert [row["run"] for row in data("runs", "--json", "-n", "1")] == ["run-b"]
     assert isinstance(call("runs", "--all", "--last", "2").exception, click.UsageError)

@@ -158,7 +158,7 @@ def test_a_listing_does_not_need_the_trees_read_before(project: Project) -> None
     assert read_listing(trees(project.repository), lost) == {"": {}}
 
 
-def test_only_the_last_listings_are_kept(project: Project) -> None:
+def test_the_cache_of_listings_is_bounded(project: Project) -> None:
     for number in range(12):
         project.commit({"n": str(number)})
         read_listing(trees(project.repository), project.tree())

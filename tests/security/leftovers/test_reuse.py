@@ -72,9 +72,9 @@ def test_outside_git_the_private_folders_are_new(kinds: tuple[str, ...], level: 
         done = podium_as(project, as_ordinary_user, "run", "workflow.yaml", "--json", "--sandbox", level)
 
         assert done.code == 0, done.err
-        found = _found(project, kinds)
-        first = found.pop("look")
-        for step, seen in found.items():
+        inventories = _inventories(project, kinds)
+        first = inventories.pop("look")
+        for step, seen in inventories.items():
             for name in ("HOME", "TMPDIR"):
                 assert seen[name] == first[name], step
         assert (first["HOME"][1], first["TMPDIR"][1]) == ([], [])
@@ -85,7 +85,7 @@ def test_outside_git_the_private_folders_are_new(kinds: tuple[str, ...], level: 
 )
 @pytest.mark.parametrize("kinds", GROUPS, ids=[group[0] for group in GROUPS])
 def test_the_next_agent_finds_nothing_of_it(kinds: tuple[str, ...], level: str, user: str) -> None:
-    """Each hostile attempt is followed by one that lists what it finds; the first of all found a new workspace."""
+    """Each hostile attempt is followed by one that lists what it finds; the first one had a new workspace."""
     if level == "bubblewrap" and bubblewrap_probe.probe() is not None:
         pytest.skip("bubblewrap does not hold here")
     if user == "root" and os.geteuid():
@@ -97,11 +97,11 @@ def test_the_next_agent_finds_nothing_of_it(kinds: tuple[str, ...], level: str, 
         done = project.podium(*args) if user == "root" else podium_as(project, as_ordinary_user, *args)
 
         assert done.code == 0, done.err
-        found = _found(project, kinds)
-        inodes = [seen.pop("inode") for seen in found.values()]
+        inventories = _inventories(project, kinds)
+        inodes = [seen.pop("inode") for seen in inventories.values()]
         assert len(set(inodes)) < len(inodes), "no workspace was used again"
-        first = found.pop("look")
-        for step, seen in found.items():
+        first = inventories.pop("look")
+        for step, seen in inventories.items():
             assert seen == first, f"{step}: {_difference(first, seen)}"
 
 
@@ -139,8 +139,8 @@ def _project(place: Path) -> Project:
     return project
 
 
-def _found(project: Project, kinds: tuple[str, ...]) -> dict[str, Any]:
-    """What each of the looking agents found."""
+def _inventories(project: Project, kinds: tuple[str, ...]) -> dict[str, Any]:
+    """What each of the looking agents listed."""
     events = project.events(project.run_id())
     ended = {event["path"]: event for event in events if event["type"] == "AttemptEnded"}
     assert {kind: ended[kind]["kind"] for kind in kinds} == dict.fromkeys(kinds, "failed"), (

@@ -1,7 +1,8 @@
 """The private folders of attempts: a home and a folder for temporary files, both empty at the start.
 
-Rule: they are new for each attempt of an agent and deleted with it. A command gets those of an earlier one if nothing at
-all was done to them, which their change times show: creating and deleting them takes as long as a small command.
+Rule: they are new for an attempt that gets a clone, and deleted with it. A command or a reviewer may get those of an
+earlier one if nothing at all was done to them, which their change times show: creating and deleting them takes as long as
+a small command.
 """
 
 from __future__ import annotations

@@ -64,6 +64,7 @@ class History:
     files: Mapping[str, Stat] = field(default_factory=dict)
     """The stat of each file, recorded when it was written or moved."""
     lines: IndexLines = field(default_factory=IndexLines)
+    """The lines of the last index in this folder, of which most stay the same."""
 
 
 def clone(repository: Repository, commit: str, folder: Path, *, history: int = COMMITS) -> Snapshot:

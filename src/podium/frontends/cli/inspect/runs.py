@@ -49,7 +49,7 @@ def command(last: int | None, all_runs: bool, as_json: bool) -> int:
     for line in list_lines(views, wall_clock(), painter()):
         click.echo(line)
     if more:
-        click.echo(f"{more} older runs are not shown; podium runs --all lists them", err=True)
+        click.echo(f"older runs not shown: {more}; podium runs --all lists them", err=True)
     if not views:
         click.echo("no runs here yet; podium run FILE starts one", err=True)
     return 0
