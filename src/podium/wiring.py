@@ -130,12 +130,15 @@ def host_for_run(
     from podium.adapters.prices import public_price
     from podium.adapters.sandboxes.select import select_sandboxes
     from podium.attempt.host import Host
+    from podium.attempt.workspace.toolchain import find_toolchain, path_outside
     from podium.credentials import read_keys, tokens_of
     from podium.git.repository import find
     from podium.redaction.mask import Mask
 
     paths = ProjectPaths(project)
     marker = paths.marker(context.id)
+    path = env.get("PATH", os.defpath)
+    toolchain = find_toolchain(project, path)
     secrets = read_secrets(context.secrets, env)
     if context.replay is not None:
         from podium.adapters.agents.recorded.agent import Recorded
@@ -164,7 +167,8 @@ def host_for_run(
         keep_login=keep_login,
         secrets=secrets,
         price_of=public_price,
-        host_env=dict(env),
+        host_env={**env, "PATH": path_outside(project, path, toolchain)},
+        toolchain=toolchain,
     )
 
 

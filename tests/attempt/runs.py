@@ -13,6 +13,7 @@ from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.attempt.change_policy import objection
 from podium.attempt.host import Host
 from podium.attempt.result import attempt_ended
+from podium.attempt.workspace.toolchain import find_toolchain
 from podium.attempt.workspace.workspace import CaptureRefused, capture_change, open_workspace
 from podium.core.effects import AskPerson, FindFact, JoinTrees, RunAttempt, Watch
 from podium.core.events import AttemptEnded, AttemptStarted, Event, JoinEnded, StepEnded
@@ -186,7 +187,9 @@ def bench(
     repository = project.repository if isinstance(project, Project) else None
     root = project.root if isinstance(project, Project) else project
     base = None if repository is None else read_head(repository).commit
+    env = more.pop("host_env", {"PATH": "/usr/local/bin:/usr/bin:/bin"})
     host = Host(
+        toolchain=find_toolchain(root, env["PATH"]),
         context=RunContext(
             more.pop("run", RUN),
             base_commit=base,
@@ -202,7 +205,7 @@ def bench(
         sandboxes=OneSandbox(sandbox or LimitsSandbox()),
         marker="podium-test-attempt",
         mask=more.pop("mask", Mask()),
-        host_env=more.pop("host_env", {"PATH": "/usr/local/bin:/usr/bin:/bin"}),
+        host_env=env,
         **more,
     )
     return Bench(workflow, host, root, edits or {})

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.sandboxes.none import NoSandbox
-from podium.attempt.workspace.toolchain import is_editable, toolchain_folders, without_editable
+from podium.attempt.workspace.toolchain import FOLDERS, is_editable, toolchain_folders, without_editable
 from tests.attempt.runs import bench, writes
 from tests.git.kit import Project, put
 
@@ -92,9 +92,13 @@ def test_untracked_toolchain_folders_are_lent_and_tracked_ones_are_not(tmp_path:
     (tmp_path / "web" / "node_modules").mkdir(parents=True)
     (tmp_path / "node_modules").mkdir()
 
-    assert toolchain_folders(tmp_path, "limits", [], "web") == (".venv", "node_modules", "web/node_modules")
-    assert toolchain_folders(tmp_path, "limits", ["node_modules"]) == (".venv",)
-    assert toolchain_folders(tmp_path, "bubblewrap", []) == (".venv", "node_modules")
+    assert toolchain_folders(tmp_path, FOLDERS, "limits", [], "web") == (
+        ".venv",
+        "node_modules",
+        "web/node_modules",
+    )
+    assert toolchain_folders(tmp_path, FOLDERS, "limits", ["node_modules"]) == (".venv",)
+    assert toolchain_folders(tmp_path, FOLDERS, "bubblewrap", []) == (".venv", "node_modules")
 
 
 def test_an_environment_that_would_lie_is_lent_only_where_the_workspace_stands_in_the_projects_place(
@@ -102,8 +106,8 @@ def test_an_environment_that_would_lie_is_lent_only_where_the_workspace_stands_i
 ) -> None:
     (packages_of(venv(tmp_path)) / "app.pth").write_text(f"{tmp_path}/src\n")
 
-    assert toolchain_folders(tmp_path, "limits", []) == ()
-    assert toolchain_folders(tmp_path, "bubblewrap", []) == (".venv",)
+    assert toolchain_folders(tmp_path, FOLDERS, "limits", []) == ()
+    assert toolchain_folders(tmp_path, FOLDERS, "bubblewrap", []) == (".venv",)
 
 
 def test_a_command_uses_the_projects_node_modules(project: Project, tmp_path: Path) -> None:

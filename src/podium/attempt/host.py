@@ -57,6 +57,8 @@ class Host:
     """The values of the declared secrets; a process gets those that its step names."""
     host_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The environment of the user, from which `env: [NAME]` takes."""
+    toolchain: tuple[str, ...] = ()
+    """Folders with programs in the project that the user lends to the steps, such as `.venv`, as they were at the start."""
     keep_login: Callable[[str, bytes], None] = not_kept
     """Stores a login that an agent of this type may have renewed."""
     now: Clock = wall_clock

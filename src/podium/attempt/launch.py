@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from podium.attempt.host import Host
 from podium.attempt.network import proxy_env
-from podium.attempt.workspace.toolchain import without_editable
+from podium.attempt.workspace.toolchain import path_outside, without_editable
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
@@ -103,7 +104,10 @@ def environment(
         inherit=passed,
         host=host.host_env,
     )
+    lent = host.toolchain if workspace.kind == "project" else workspace.links
     env["PATH"] = without_editable(host.project, host.sandbox_of(step).level, env["PATH"])
+    if "PATH" not in own and "PATH" not in extra:
+        env["PATH"] = path_outside(host.project, env["PATH"], lent) or os.defpath
     return env
 
 
@@ -168,7 +172,7 @@ def _policy(
     cpu = fill(sandbox.cpu, names)
     return SandboxPolicy(
         writable=(workspace.home, workspace.tmp),
-        mounts=(*_mounts(host, step, workspace), *(Mount(path, path) for path in reads)),
+        mounts=(*_mounts(host, step, workspace), *(Mount(path, path, origin="host") for path in reads)),
         hidden=(host.state_dir,) if workspace.kind == "project" and host.state_dir.is_dir() else (),
         network="open" if allowed == "open" else tuple(allowed or ()),
         memory_bytes=_bytes(fill(sandbox.memory, names)),
@@ -181,10 +185,17 @@ def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
     """Mounts the workspace in the project's place with the project's toolchain; read-only for a judge."""
     judges = isinstance(step.verb, Agent) and step.verb.judge
     yield Mount(workspace.folder, workspace.mount_path, writable=not judges)
-    for name in workspace.links:
+    # A command in the project itself may install packages; in a workspace the user's toolchain is only lent.
+    changeable = host.toolchain if workspace.kind == "project" else ()
+    for name in dict.fromkeys((*workspace.links, *changeable)):
         # An earlier process may have put a link there, which would redirect the mount.
         if _is_folder(workspace.folder, name):
-            yield Mount(host.project / name, workspace.mount_path / name)
+            yield Mount(
+                host.project / name,
+                workspace.mount_path / name,
+                writable=name not in workspace.links,
+                origin="lent",
+            )
     if workspace.kind == "project" and (host.project / ".git").exists():
         # Read-only, because the user's next git command would run a hook or filter written there.
         yield Mount(host.project / ".git", host.project / ".git")

@@ -61,6 +61,10 @@ def not_recorded(decision: EgressDecision) -> None:
     """Ignore a decision."""
 
 
+Origin: TypeAlias = Literal["host", "lent", "agent"]
+"""Who may have written a file: only the user, only the user and as part of a toolchain of the project, or an agent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mount:
     """A file or folder of the host, and its path inside the sandbox."""
@@ -68,6 +72,8 @@ class Mount:
     source: Path
     target: Path
     writable: bool = False
+    origin: Origin = "agent"
+    """What is of an agent must not decide what else the process sees."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

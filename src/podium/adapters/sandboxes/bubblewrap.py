@@ -1,7 +1,7 @@
 """A sandbox of kernel namespaces: a process sees only the files, processes and network that it is given.
 
-It sees the system's programs, the installation of its own program, and what the policy names; no home, no other
-workspace, no database, no main .git. It has an empty network of its own. Privileges are dropped first.
+It sees the system's programs, the installations on its PATH and that of its own program, and what the policy names; no
+home, no other workspace, no database, no main .git. It has an empty network of its own. Privileges are dropped first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from podium.adapters.sandboxes import bubblewrap_argv, host_programs, limits, seccomp
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, View
+from podium.adapters.sandboxes.layout import Layout, is_below
 from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process.launch import Finished, Launch
 from podium.process.output import OnOutput
@@ -87,7 +88,7 @@ async def egress_policy(
         folder = Path(name)
         if owner is not None:
             os.chown(folder, *owner)
-        mounts = (Mount(folder, INSIDE), *(Mount(path, path) for path in relay.reads))
+        mounts = (Mount(folder, INSIDE), *(Mount(path, path, origin="host") for path in relay.reads))
         async with serving(
             folder,
             policy.service,
@@ -112,17 +113,14 @@ def wrap_launch(
     `before` is a prefix that becomes the program; `calls` is a descriptor with the filter of system calls.
     """
     mounts = (*policy.mounts, *(Mount(folder, folder, writable=True) for folder in policy.writable))
-    host = host_paths(mounts)
+    layout = Layout(mounts)
     cwd = str(launch.cwd)
-    if not os.path.isdir(host(cwd)):  # strings are faster, here and below
+    if not os.path.isdir(layout.on_host(cwd)):  # strings are faster, here and below
         raise NotADirectoryError(f'folder "{launch.cwd}" does not exist')
     path = launch.env.get("PATH", os.defpath)
-    program = host_programs.find(launch.argv[0], cwd=cwd, path=path, host=host)
-    targets = tuple(str(mount.target) for mount in mounts)
+    program = host_programs.find(launch.argv[0], cwd=cwd, path=path, layout=layout)
     required = host_programs.outermost(
-        place
-        for place in _required_paths(program, mounts, path, host)
-        if not any(host_programs.is_below(place, target) for target in targets)
+        place for place in _required_paths(program, mounts, path, layout) if not layout.covers(place)
     )
     own = (mount for mount in mounts if not _is_system(mount))
     view = View(
@@ -151,33 +149,20 @@ def _with_signal(finished: Finished) -> Finished:
     return replace(finished, signal=number)
 
 
-def host_paths(mounts: tuple[Mount, ...]) -> host_programs.HostPath:
-    """Maps a path in the sandbox to its path on the host, by the deepest mount that contains it."""
-    pairs = sorted(
-        ((str(mount.target), str(mount.source)) for mount in mounts), key=lambda pair: -pair[0].count("/")
-    )
-
-    def host(path: str) -> str:
-        for target, source in pairs:
-            if host_programs.is_below(path, target):
-                return f"{source}/{path[len(target) :].lstrip('/')}" if path != target else source
-        return path
-
-    return host
-
-
-def _required_paths(
-    program: str, mounts: tuple[Mount, ...], path: str, host: host_programs.HostPath
-) -> Iterator[str]:
-    """The host paths that the program needs, and those of mounted virtual environments, whose interpreter is elsewhere."""
+def _required_paths(program: str, mounts: tuple[Mount, ...], path: str, layout: Layout) -> Iterator[str]:
+    """The host paths that the program needs, and those of lent virtual environments, whose interpreter is elsewhere."""
     home = os.path.expanduser("~")  # never fails, unlike Path.home()
-    pythons = (f"{mount.target}/bin/python" for mount in mounts if os.path.isfile(f"{mount.source}/{VENV}"))
-    for start in (program, *(python for python in pythons if os.path.exists(host(python)))):
-        yield from host_programs.required_paths(start, path=path, home=home, host=host)
+    pythons = (
+        f"{mount.target}/bin/python"
+        for mount in mounts
+        if mount.origin == "lent" and os.path.isfile(f"{mount.source}/{VENV}")
+    )
+    for start in (program, *(python for python in pythons if os.path.exists(layout.on_host(python)))):
+        yield from host_programs.required_paths(start, path=path, home=home, layout=layout)
 
 
 def _is_system(mount: Mount) -> bool:
     """Whether the system folders already contain a mount, such as the system's Python for the relay."""
     if mount.writable or mount.source != mount.target:
         return False
-    return any(host_programs.is_below(str(mount.target), top) for top in host_programs.SYSTEM)
+    return any(is_below(str(mount.target), top) for top in host_programs.SYSTEM)

@@ -13,7 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from podium.adapters.sandboxes.host_programs import SYSTEM, is_below
+from podium.adapters.sandboxes.host_programs import SYSTEM
+from podium.adapters.sandboxes.layout import is_below
 from podium.core.fast_dataclass import dataclass
 from podium.ports.sandbox import Mount
 

@@ -2,6 +2,7 @@
 
 Rule: nothing is mounted only because it is next to something that is needed. Of an installation below a home, only the
 folders with programs and libraries are mounted: `~/.local/bin` must not include the key ring in `~/.local/share`.
+Rule: nothing is mounted because of a file that an agent may have written. A lent toolchain leads only to Python.
 
 Paths are strings here, because this runs for every launch and path objects take ten times as long.
 """
@@ -10,9 +11,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from os.path import basename, dirname
 from typing import Final
+
+from podium.adapters.sandboxes.layout import Layout, Look, is_below
 
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Folders that every sandbox has."""
@@ -27,12 +30,11 @@ _SHIMS: Final = "shims"
 _MODULES: Final = "node_modules"
 _MOST_LINKS: Final = 20
 _LONGEST_LINE: Final = 256
+_ENV_OPTIONS: Final = frozenset({"-u", "--unset", "-C", "--chdir", "-a", "--argv0"})
+"""Options of `env` that are followed by a word."""
 
-HostPath = Callable[[str], str]
-"""Maps a path in the sandbox to its path on the host."""
 
-
-def find(name: str, *, cwd: str, path: str, host: HostPath) -> str:
+def find(name: str, *, cwd: str, path: str, layout: Layout) -> str:
     """The program that a process in the sandbox would start; raises FileNotFoundError or PermissionError."""
     if "/" in name:
         places = [os.path.normpath(f"{cwd}/{name}" if not name.startswith("/") else name)]
@@ -42,24 +44,32 @@ def find(name: str, *, cwd: str, path: str, host: HostPath) -> str:
         ]
     exists = False
     for place in places:
-        on_host = host(place)
-        # os.path and not pathlib, which raises for a folder on PATH that this user may not read.
-        if os.path.isfile(on_host):
-            exists = True
-            if os.access(on_host, os.X_OK):
-                return place
+        look = layout.look(place) if layout.origin(place) == "agent" else _look(layout.on_host(place))
+        if look in ("program", "unclear"):
+            return place
+        exists = exists or look == "not executable"
     if exists:
         raise PermissionError(f'program "{name}" is not executable')
     raise FileNotFoundError(f'program "{name}" was not found')
 
 
-def required_paths(program: str, *, path: str, home: str, host: HostPath) -> Iterator[str]:
+def _look(on_host: str) -> Look:
+    # os.path and not pathlib, which raises for a folder on PATH that this user may not read.
+    if not os.path.isfile(on_host):
+        return "missing"
+    return "program" if os.access(on_host, os.X_OK) else "not executable"
+
+
+def required_paths(program: str, *, path: str, home: str, layout: Layout) -> Iterator[str]:
     """Host files and folders to mount read-only at their own path, so that this program and those on PATH can start."""
     for folder in dict.fromkeys(path.split(os.pathsep)):
         place = os.path.normpath(folder)
-        if folder.startswith("/") and not is_system(place) and os.path.isdir(host(place)):
+        if not folder.startswith("/") or is_system(place) or layout.origin(place) != "host":
+            continue
+        if os.path.isdir(place):
             yield from installation(place, home)
-    yield from _paths_of_program(program, path=path, home=home, host=host, depth=0)
+    if layout.origin(program) != "agent":
+        yield from _paths_of_program(program, path=path, home=home, layout=layout, depth=0)
 
 
 def installation(folder: str, home: str) -> Iterator[str]:
@@ -85,25 +95,43 @@ def is_system(path: str) -> bool:
     return f"{path}/".startswith(_SYSTEM)
 
 
-def is_below(path: str, folder: str) -> bool:
-    """Whether a path is a folder or something in it; both are absolute and without `..`."""
-    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
-
-
-def _paths_of_program(program: str, *, path: str, home: str, host: HostPath, depth: int) -> Iterator[str]:
-    hops = tuple(_hops(host(program)))
+def _paths_of_program(program: str, *, path: str, home: str, layout: Layout, depth: int) -> Iterator[str]:
+    hops = tuple(_hops(layout.on_host(program)))
+    is_lent = layout.origin(program) == "lent"
+    if is_lent and not all(is_system(hop) or layout.covers(hop) or _is_python(hop) for hop in hops):
+        return
     for hop in hops:
+        if layout.origin_on_host(hop) == "agent":
+            return
         if is_system(hop):
             continue
         # A program outside a folder of programs is mounted alone.
         folder = dirname(hop)
         if basename(folder) in ("bin", "sbin", ".bin", _SHIMS) or _MODULES in hop.split("/"):
             yield from installation(folder, home)
-        else:
+        elif not is_lent:
             yield hop
-    interpreter = _interpreter(hops[-1], path, host)
-    if interpreter is not None and depth < _MOST_LINKS:
-        yield from _paths_of_program(interpreter, path=path, home=home, host=host, depth=depth + 1)
+    interpreter = _interpreter(hops[-1], path, layout)
+    if interpreter is None or depth >= _MOST_LINKS or layout.origin(interpreter) == "agent":
+        return
+    # A script in a lent toolchain leads to programs of that toolchain and of PATH, which are there already.
+    if not is_lent or layout.origin(interpreter) == "lent":
+        yield from _paths_of_program(interpreter, path=path, home=home, layout=layout, depth=depth + 1)
+
+
+def _is_python(program: str) -> bool:
+    """Whether a program belongs to an installation of Python, which a virtual environment may lead to."""
+    prefix = dirname(dirname(program))
+    version = basename(program).removeprefix("python").partition("t")[0]
+    versions = (version,) if "." in version else _versions(f"{prefix}/lib")
+    return any(os.path.isfile(f"{prefix}/lib/python{version}/os.py") for version in versions)
+
+
+def _versions(folder: str) -> list[str]:
+    try:
+        return [name.removeprefix("python") for name in os.listdir(folder) if name.startswith("python")]
+    except OSError:
+        return []
 
 
 def _hops(path: str) -> Iterator[str]:
@@ -117,7 +145,7 @@ def _hops(path: str) -> Iterator[str]:
     yield os.path.realpath(path)
 
 
-def _interpreter(program: str, path: str, host: HostPath) -> str | None:
+def _interpreter(program: str, path: str, layout: Layout) -> str | None:
     """The interpreter in the first line of a script, with `env` resolved."""
     try:
         with open(program, "rb", buffering=0) as file:
@@ -130,14 +158,26 @@ def _interpreter(program: str, path: str, host: HostPath) -> str | None:
         words = shlex.split(os.fsdecode(line[2:]))
     except ValueError:
         return None
-    if words and basename(words[0]) == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    if not words:
+    name = _started_by_env(words[1:]) if words and basename(words[0]) == "env" else next(iter(words), None)
+    if name is None:
         return None
     try:
-        return find(words[0], cwd="/", path=path, host=host)
+        return find(name, cwd="/", path=path, layout=layout)
     except OSError:
         return None
+
+
+def _started_by_env(words: list[str]) -> str | None:
+    """The program in the arguments of `env`."""
+    rest = iter(words)
+    for word in rest:
+        if word in _ENV_OPTIONS:
+            next(rest, None)
+        elif word.startswith("-S") and len(word) > 2:
+            return word[2:]
+        elif not word.startswith("-") and "=" not in word:
+            return word
+    return None
 
 
 def outermost(paths: Iterable[str]) -> tuple[str, ...]:

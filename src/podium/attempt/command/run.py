@@ -151,7 +151,9 @@ async def _checkout(attempt: CommandAttempt, tree: Tree | None) -> AsyncIterator
     async with open_workspace(
         host, attempt.started, attempt.step, kind="checkout", names=attempt.names, tree=tree
     ) as workspace:
-        yield workspace
+        # A gate runs what an agent wrote, which must not change the programs of later gates.
+        is_lent = attempt.is_gate and workspace.kind == "project"
+        yield replace(workspace, links=host.toolchain) if is_lent else workspace
 
 
 async def run_in(

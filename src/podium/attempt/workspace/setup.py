@@ -191,7 +191,7 @@ def _link(
     if request.folder:
         # Raises for a path outside the project, before the toolchain is searched there.
         inside(host.project, request.folder)
-    for name in toolchain_folders(host.project, sandbox.level, tracked, request.folder):
+    for name in toolchain_folders(host.project, host.toolchain, sandbox.level, tracked, request.folder):
         place, _, last = name.rpartition("/")
         if place not in snapshot.listing:
             continue

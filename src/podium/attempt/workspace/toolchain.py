@@ -35,13 +35,48 @@ class EditableInstall(PodiumError):
     """A command would test the user's files instead of the captured ones."""
 
 
+def find_toolchain(project: Path, path: str) -> tuple[str, ...]:
+    """The toolchain folders at the top of the project and the virtual environments of PATH in it, relative to it.
+
+    Called before the first step works, because a step in the project itself could create such a folder.
+    """
+    on_path = (
+        os.path.relpath(venv, project) for venv in _venvs(project, path) if venv.is_relative_to(project)
+    )
+    names = dict.fromkeys((*FOLDERS, *on_path))
+    return tuple(name for name in names if name != "." and (project / name).is_dir())
+
+
+def path_outside(project: Path, path: str, toolchain: Iterable[str]) -> str:
+    """PATH without the folders in the project, where an agent could put a program, except those of the toolchain."""
+    roots = {str(project), os.path.realpath(project)}
+    allowed = {
+        f"{root}/{name}/{folder}" for root in roots for name in toolchain for folder in ("bin", ".bin")
+    }
+
+    def is_usable(folder: str) -> bool:
+        place = os.path.normpath(folder)
+        if place in allowed:
+            return True
+        inside = (
+            _is_below(spelling, root) for spelling in (place, os.path.realpath(place)) for root in roots
+        )
+        return not any(inside)
+
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if is_usable(folder))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")
+
+
 def toolchain_folders(
-    project: Path, level: SandboxLevel, tracked: Iterable[str], folder: str = ""
+    project: Path, toolchain: Iterable[str], level: SandboxLevel, tracked: Iterable[str], folder: str = ""
 ) -> tuple[str, ...]:
     """Toolchain folders for a workspace, relative to the project; without mounts, those with an editable install are left out."""
     in_tree = frozenset(tracked)
-    places = dict.fromkeys(("", folder.strip("/").removeprefix("./").removeprefix(".")))
-    names = (f"{place}/{name}" if place else name for place in places for name in FOLDERS)
+    place = folder.strip("/").removeprefix("./").removeprefix(".")
+    names = dict.fromkeys((*toolchain, *(f"{place}/{name}" for name in FOLDERS if place)))
     return tuple(
         name
         for name in names

@@ -24,7 +24,7 @@ from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.fast_dataclass import dataclass
-from podium.core.model import Step
+from podium.core.model import Agent, Step
 from podium.core.types import Tree
 from podium.errors import disk_fault
 from podium.git.repository import (
@@ -65,7 +65,7 @@ class Workspace:
     before: Tree | None = None
     """For the project itself: the tree of its files at the start, if it is a git repository."""
     links: tuple[str, ...] = ()
-    """Toolchain folders of the project that are mounted or linked, relative to the folder."""
+    """Toolchain folders of the project that are mounted read-only or linked, relative to the folder."""
     ports: tuple[int, ...] = ()
     inside: Path | None = None
     """The path at which a sandbox mounts the folder, the project's own; None without a mount."""
@@ -111,9 +111,10 @@ async def open_workspace(
     pooled: PooledFolder | None = None
     try:
         if host.repository is None or host.is_inplace(step):
-            made = bare
+            # An agent must not change the programs that judge it.
+            made = replace(bare, links=host.toolchain) if isinstance(step.verb, Agent) else bare
             if host.repository is not None:
-                made = replace(bare, before=await _files_now(host.repository))
+                made = replace(made, before=await _files_now(host.repository))
         else:
             start = tree or started.start or await _tree_at_start(host, host.repository, started)
             pooled = await host.folders.take(host.repository, host.work_dir, start, sandbox.owner)
@@ -139,7 +140,7 @@ async def _set_up(
     added = await setup.prepare(host, sandbox, request, made.folder, made.snapshot)
     ready = made
     if added.links or added.ports:
-        ready = replace(made, links=added.links, ports=added.ports)
+        ready = replace(made, links=(*made.links, *added.links), ports=added.ports)
     if ready.snapshot is not None and added.own:
         unseen = parse_rules("\n".join(added.own).encode("utf-8", "surrogateescape"))
         ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
