@@ -22,7 +22,6 @@ def workflow(step: str) -> str:
 podium: 1
 name: points
 env: [NOTES]
-sandbox: limits
 limits: {{unknown_cost: count_tokens}}
 agents:
   tool: {{type: command, command: [sh, tools/blocking.sh, busy_agent]}}
@@ -66,7 +65,9 @@ def notes(tmp_path: Path) -> Path:
 
 def project_with(step: str, tmp_path: Path, notes: Path) -> Project:
     files = {FILE: workflow(step), "tools/blocking.sh": BLOCKING, "tools/quick.sh": QUICK}
-    return new_project(tmp_path / "place", files, NOTES=str(notes))
+    project = new_project(tmp_path / "place", files, NOTES=str(notes))
+    project.put({".podium/config.yaml": "sandbox: limits\n"})
+    return project
 
 
 def times(notes: Path, name: str) -> int:

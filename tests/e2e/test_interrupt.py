@@ -22,12 +22,10 @@ steps:
   long:
     run: {script: "sleep 600 & touch \\"$NOTES/busy\\"; wait"}
     env: [NOTES]
-    sandbox: limits
 finally:
   last:
     run: {script: "touch \\"$NOTES/finally\\""}
     env: [NOTES]
-    sandbox: limits
 """
 ASKED = b"Press Ctrl-C again"
 
@@ -98,7 +96,6 @@ steps:
         : > "$NOTES/busy"
         while true; do sleep 0.05; done
     env: [NOTES]
-    sandbox: limits
 """
 
 

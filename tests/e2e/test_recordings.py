@@ -40,7 +40,6 @@ WORKFLOW = f"""\
 podium: 1
 name: w
 secrets: [TOKEN]
-sandbox: limits
 limits: {{{{unknown_cost: count_tokens}}}}
 agents:
   worker: {{{{type: command, command: [{json.dumps(sys.executable)}, -I, {{worker}}]}}}}
@@ -65,6 +64,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     worker.write_text(WORKER, "utf-8")
     files = {FILE: WORKFLOW.format(worker=json.dumps(str(worker))), "old.txt": "old\n"}
     with closing(new_project(folder / "p", files, TOKEN=SECRET, ANTHROPIC_API_KEY=KEY)) as project:
+        project.put({".podium/config.yaml": "sandbox: limits\n"})
         # Without one of its own a project takes over no links.
         (project.root / "kept").symlink_to(FILE)
         project.commit({}, "a link")

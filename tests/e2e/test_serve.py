@@ -22,7 +22,6 @@ steps:
   long:
     run: {script: "touch \\"$NOTES/busy$$\\"; while [ ! -e \\"$NOTES/go\\" ]; do sleep 0.05; done; echo done"}
     env: [NOTES]
-    sandbox: limits
 """
 YES = {"say": "approve", "path": "ask", "action": "approve", "by": "ann", "tree": None}
 

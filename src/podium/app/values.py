@@ -11,7 +11,7 @@ from typing import Any, Final
 from podium.core.model import Input, Workflow
 from podium.errors import ConfigurationError
 from podium.workflow.dialects.translation import name_of
-from podium.workflow.merge.config_layers import KEYS
+from podium.workflow.merge.config_layers import KEYS, WEAKER_LEVELS
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source import yaml
 
@@ -110,9 +110,12 @@ def _no_number(text: str) -> Any:
     raise ValueError(text)
 
 
-def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """`limits.usd=20` pairs as a nested map; values are written as in a file."""
-    settings: dict[str, Any] = {}
+def parse_settings(pairs: tuple[str, ...], *, sandbox: str | None = None) -> dict[str, Any]:
+    """`limits.usd=20` pairs as a nested map; values are written as in a file.
+
+    `sandbox` is the level typed for the run: a weaker one than the default also allows files to name it.
+    """
+    settings: dict[str, Any] = {"sandbox": {"level": sandbox}} if sandbox in WEAKER_LEVELS else {}
     for pair in pairs:
         path, sign, value = pair.partition("=")
         names = path.split(".")

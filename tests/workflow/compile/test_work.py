@@ -50,7 +50,7 @@ def test_a_step_inherits_the_settings_of_its_role(tmp_path: Path) -> None:
         limits: {usd: 2, calls: 3}
         context: {include: [b.md], budget: 10k}
         candidates: [gemini, codex]
-        sandbox: limits
+        sandbox: bubblewrap
         runs_on: [gpu]
         with: {tone: dry, depth: 1}
     context: [a.md]
@@ -84,7 +84,7 @@ def test_a_step_inherits_the_settings_of_its_role(tmp_path: Path) -> None:
     assert settings.system == Prompt("You write.")
     assert settings.tools == ("read",)
     assert settings.candidates == ("gemini", "codex")
-    assert settings.sandbox == SandboxSettings(level="limits")
+    assert settings.sandbox == SandboxSettings(level="bubblewrap")
     assert (settings.runs_on, settings.dir, settings.env) == (("gpu",), "sub", ("CI", "A=1"))
     assert settings.protect[-1] == "y.md"
 
@@ -230,7 +230,7 @@ def test_a_command_that_cannot_be_split_is_reported(tmp_path: Path) -> None:
 
 
 def test_recovery_may_be_set(tmp_path: Path) -> None:
-    assert only_step(tmp_path / "a", "{run: x, network: open, recovery: rerun}").repeatable
+    assert only_step(tmp_path / "a", "{run: x, network: [h], recovery: rerun}").repeatable
     assert not only_step(tmp_path / "b", "{run: x, recovery: ask}").repeatable
     assert not only_step(tmp_path / "c", "{run: x, network: [h]}").repeatable
 

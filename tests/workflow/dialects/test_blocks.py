@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -56,7 +55,6 @@ def test_a_foreign_workflow_and_its_native_form_both_run_to_the_expected_end(
     text = expected.text(blocks())
     for name, value in expected.env.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PATH", f"{project.root / 'workspace/bin'}:{os.environ['PATH']}")
     first = run_block(project, expected, text)
     assert top_level_steps(first.steps) == list(expected.steps)
     assert first.status == expected.status
@@ -115,9 +113,13 @@ def run_block(project: ScriptedProject, expected: Runs, text: str) -> Result:
 
 def write_files(project: ScriptedProject, expected: Runs, text: str) -> Path:
     for name, content in texts(expected.files):
-        path = project.write(name, content)
-        if content.startswith("#!"):
-            path.chmod(0o755)
+        if not content.startswith("#!"):
+            project.write(name, content)
+            continue
+        program = project.root.parent / "programs" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(content, "utf-8")
+        program.chmod(0o755)
     return project.write_workflow(text, cast=expected.cast)
 
 

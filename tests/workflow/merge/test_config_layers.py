@@ -75,10 +75,19 @@ def test_shipped_values_apply_where_no_other_file_sets_them(tmp_path: Path) -> N
 
 
 def test_a_workflow_may_loosen_shipped_values(tmp_path: Path) -> None:
-    merged = merge_flow(tmp_path, flow="limits: {usd: 60, members: 300}\nsandbox: none\nnetwork: open\n")
+    merged = merge_flow(tmp_path, flow="limits: {usd: 60, members: 300}\nnetwork: [a.example]\n")
 
     assert messages(merged) == []
     assert merged.value["limits"]["usd"] == 60
+
+
+def test_a_workflow_may_not_loosen_the_default_sandbox(tmp_path: Path) -> None:
+    merged = merge_flow(tmp_path, flow="sandbox: none\nnetwork: open\n")
+
+    assert [message.partition(": ")[2] for message in messages(merged)] == [
+        "sandbox: none is weaker than the default",
+        "network: open is more than the default",
+    ]
 
 
 @pytest.mark.parametrize("place", ["project", "user"])

@@ -18,6 +18,7 @@ from podium.files import atomic
 from podium.workflow.context import problem_at
 from podium.workflow.merge.merge import Merged
 from podium.workflow.merge.sources import gather_roles
+from podium.workflow.merge.step_nodes import nested_parts
 from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.reader import read
@@ -40,6 +41,8 @@ class PackRole:
     """The roles it extends or has judge its work."""
     commands: tuple[str, ...]
     """What its gates run."""
+    permissions: tuple[str, ...] = ()
+    """What it says about sandbox, network and tools, of itself and of its gates."""
 
     @property
     def sha256(self) -> str:
@@ -171,6 +174,7 @@ def _role(path: str, content: bytes, problems: list[Problem]) -> PackRole:
         content=content,
         requires=tuple(sorted(_named(tree.node) - {name})),
         commands=tuple(_commands(tree.node)),
+        permissions=tuple(_permissions(tree.node)),
     )
 
 
@@ -186,6 +190,14 @@ def _commands(role: Node) -> Iterator[str]:
         if command is not None:
             value = plain(command)
             yield " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _permissions(role: Node) -> Iterator[str]:
+    for part in (role, *nested_parts(role)):
+        of_gate = "" if part is role else " (gate)"
+        for key in ("sandbox", "network", "tools"):
+            if (value := fields(part).get(key)) is not None:
+                yield f"{key}: {json.dumps(plain(value), ensure_ascii=False)}{of_gate}"
 
 
 def _refuse_other_content(roles: tuple[PackRole, ...], folder: Path) -> None:

@@ -27,7 +27,7 @@ from podium.app.project import Project
 from podium.app.run.answer import Answer, speaker
 from podium.app.run.drive import Observer
 from podium.app.run.start import RunRequest
-from podium.app.values import json_value
+from podium.app.values import json_value, parse_settings
 from podium.core.events import Event
 from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
@@ -288,8 +288,9 @@ async def start_in(
     **options: Any,
 ) -> RunId:
     """Create a run in an opened project."""
+    typed = parse_settings((), sandbox=options.get("sandbox"))
     request = RunRequest(
-        definition=facade.load(file, settings=settings),
+        definition=facade.load(file, settings={**typed, **(settings or {})}),
         inputs=json_value(inputs or {}, "inputs"),
         vars=json_value(values or {}, "vars"),
         **options,

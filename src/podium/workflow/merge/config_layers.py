@@ -1,12 +1,12 @@
 """Merges the keys that a workflow shares with configuration files: the nearest file wins, maps merge by key.
 
-Rule: a workflow may tighten the limits, sandbox, network and protect settings of a project or a user, but not
-loosen them. Only the command line may loosen them.
+Rule: workflows, templates and roles may tighten the limits, sandbox, network and protect settings of a project or a
+user, but not loosen them; for sandbox and network that also holds for the defaults. Only the command line may loosen them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from types import MappingProxyType
@@ -49,8 +49,10 @@ KEYS: Final = (
     "max_parallel",
     "record",
 )
-SANDBOX_STRENGTHS: Final = ("none", "auto", "limits", "bubblewrap", "container")
-"""From the weakest; `auto` guarantees nothing, because it takes the best level of the machine."""
+SANDBOX_STRENGTHS: Final = ("none", "limits", "auto", "bubblewrap", "container")
+"""From the weakest; `auto` takes the best level of the machine, which may be `limits`."""
+DEFAULT_LEVEL: Final = "auto"
+WEAKER_LEVELS: Final = SANDBOX_STRENGTHS[: SANDBOX_STRENGTHS.index(DEFAULT_LEVEL)]
 
 COSTS: Final = ("refuse", "ask", "count_tokens")
 """What to do about an unknown price, from the strictest."""
@@ -65,6 +67,10 @@ LOOSER_RULE: Final = 39
 HINT: Final = (
     "a workflow may tighten the settings of a project or a user; only the command line may loosen them"
 )
+DEFAULT_HINT: Final = (
+    "workflows, templates and roles may only tighten it; to accept it, type {} for this run, or set it in "
+    ".podium/config.yaml"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +79,15 @@ class LooserValue:
 
     keys: tuple[str, ...]
     value: Node
-    bound: Node
+    bound: Node | None
+    """None for the default."""
     fact: str
+    typed: str = ""
+    """What the user would type to accept the value instead of the default."""
 
     def problem(self) -> Problem:
+        if self.bound is None:
+            return Problem(*self.value.place, LOOSER_RULE, self.fact, DEFAULT_HINT.format(self.typed))
         return Problem(
             *self.value.place, LOOSER_RULE, f"{self.fact}, the value set by {self.bound.place}", HINT
         )
@@ -94,22 +105,17 @@ def merge_config(
     workflow: Node,
     *,
     command_line: Node | None,
-    own_roles: Sequence[Node] = (),
 ) -> MergedSettings:
     """Merges the settings of all files into the workflow, except for roles.
 
-    `bounds` are the user's and the project's files, `command_line` holds the keys typed for this run, `own_roles` are
-    the roles as the workflow itself defines them.
+    `bounds` are the user's and the project's files, `command_line` holds the keys typed for this run.
     """
-    binding = reduce(_merge_layer, map(_settings, bounds), replace(workflow, value={}))
-    looser = _looser_values(binding, workflow, own_roles)
-    if command_line is not None:
-        # A value that the command line allows is no longer a problem of the file.
-        loosened = merge_maps(binding, without_keys(command_line, "roles"), merge_replacing)
-        remaining_places = {
-            looser_value.value.place for looser_value in _looser_values(loosened, workflow, own_roles)
-        }
-        looser = [value for value in looser if value.value.place in remaining_places]
+    binding = _binding(bounds, workflow)
+
+    def looser_values(bound: Node) -> list[LooserValue]:
+        return [*_looser_settings(bound, workflow), *_looser_parts(bound, nested_parts(workflow))]
+
+    looser = _not_typed(looser_values, binding, command_line)
     root = _merge_layer(_merge_layer(_settings(shipped), binding), _without_looser(workflow, looser))
     if command_line is not None:
         root = merge_maps(
@@ -139,8 +145,33 @@ def _select_channels(base: Node, top: Node) -> Node:
     )
 
 
-def _looser_values(binding: Node, workflow: Node, own_roles: Sequence[Node]) -> list[LooserValue]:
-    return [*_looser_settings(binding, workflow), *_looser_sandboxes(binding, workflow, own_roles)]
+def role_problems(
+    bounds: Sequence[Node], roles: Iterable[Node], *, command_line: Node | None
+) -> tuple[Problem, ...]:
+    """Settings of roles, and of their gates, that allow more than the files of the project and the user, or the defaults."""
+    parts = [part for role in roles for part in (role, *nested_parts(role))]
+    if not parts:
+        return ()
+    looser = _not_typed(
+        lambda bound: [*_looser_parts(bound, parts)], _binding(bounds, parts[0]), command_line
+    )
+    return tuple(value.problem() for value in looser)
+
+
+def _binding(bounds: Sequence[Node], workflow: Node) -> Node:
+    return reduce(_merge_layer, map(_settings, bounds), replace(workflow, value={}))
+
+
+def _not_typed(
+    looser_values: Callable[[Node], list[LooserValue]], binding: Node, command_line: Node | None
+) -> list[LooserValue]:
+    """The looser values without those that the command line allows."""
+    looser = looser_values(binding)
+    if command_line is None:
+        return looser
+    loosened = merge_maps(binding, without_keys(command_line, "roles"), merge_replacing)
+    remaining_places = {looser_value.value.place for looser_value in looser_values(loosened)}
+    return [value for value in looser if value.value.place in remaining_places]
 
 
 def _looser_settings(binding: Node, workflow: Node) -> Iterator[LooserValue]:
@@ -174,26 +205,23 @@ def _number(value: Any) -> float:
     return value
 
 
-def _looser_sandboxes(binding: Node, workflow: Node, own_roles: Sequence[Node]) -> Iterator[LooserValue]:
+def _looser_parts(binding: Node, parts: Iterable[Node]) -> Iterator[LooserValue]:
     """Sandbox settings of steps, gates and roles, to which the bound also applies."""
-    inner = [node for role in own_roles for node in (role, *nested_parts(role))]
-    for node in (*nested_parts(workflow), *inner):
+    for node in parts:
         for key in SANDBOX_KEYS:
             yield from _looser_sandbox(binding, key, fields(node).get(key))
 
 
 def _looser_sandbox(binding: Node, key: str, value: Node | None) -> Iterator[LooserValue]:
-    bound = fields(binding).get(key)
-    if bound is None or value is None:
+    if value is None:
         return
+    bound = fields(binding).get(key)
     if key == "sandbox":
-        own, required = (fields(to_long_form(key, node)).get("level", node) for node in (value, bound))
-        if (
-            own.value in SANDBOX_STRENGTHS
-            and required.value in SANDBOX_STRENGTHS
-            and _strength(own) < _strength(required)
-        ):
-            yield LooserValue((), own, bound, f"sandbox: {own.value} is weaker than {required.value}")
+        yield from _weaker_level(bound, value)
+    elif bound is None:
+        if value.value == "open":
+            typed = "--set network=open"
+            yield LooserValue((), value, None, "network: open is more than the default", typed)
     elif bound.value != "open":
         allowed = [item.value for item in items(bound)]
         for host in items(value):
@@ -201,8 +229,19 @@ def _looser_sandbox(binding: Node, key: str, value: Node | None) -> Iterator[Loo
                 yield LooserValue((), host, bound, f"network: {host.value} is not in {_bracketed(allowed)}")
 
 
-def _strength(node: Node) -> int:
-    return SANDBOX_STRENGTHS.index(str(node.value))
+def _weaker_level(bound: Node | None, value: Node) -> Iterator[LooserValue]:
+    own = _level_of(value)
+    required = DEFAULT_LEVEL if bound is None else _level_of(bound).value
+    if own.value not in SANDBOX_STRENGTHS or required not in SANDBOX_STRENGTHS:
+        return
+    if SANDBOX_STRENGTHS.index(str(own.value)) < SANDBOX_STRENGTHS.index(str(required)):
+        name = "the default" if bound is None else required
+        fact = f"sandbox: {own.value} is weaker than {name}"
+        yield LooserValue((), own, bound, fact, f"--sandbox {own.value}")
+
+
+def _level_of(node: Node) -> Node:
+    return fields(to_long_form("sandbox", node)).get("level", node)
 
 
 def _bracketed(words: Sequence[object]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.context import problem_at
-from podium.workflow.merge.config_layers import merge_config
+from podium.workflow.merge.config_layers import merge_config, role_problems
 from podium.workflow.merge.role_files import used_roles
 from podium.workflow.merge.role_inheritance import Roles, effective_roles
 from podium.workflow.merge.sources import NOTHING, Sources
@@ -54,16 +54,15 @@ def merge(sources: Sources) -> Merged:
     if not sources.chain:
         return Merged(NOTHING, sources.problems, sources.role_names)
     workflow = merge_templates(sources.chain)
-    own = [item for file in sources.chain for item in fields(fields(file).get("roles")).items()]
+    own = frozenset(name for file in sources.chain for name in fields(fields(file).get("roles")))
     settings = merge_config(
         sources.shipped,
         sources.bounds,
         workflow.root,
         command_line=sources.command_line,
-        own_roles=[role for _, role in own],
     )
     root = settings.root
-    roles = _roles(sources, root, frozenset(name for name, _ in own))
+    roles = _roles(sources, root, own)
     if roles.nodes:
         root = with_field(root, "roles", Node(roles.nodes, root.place, root.key))
     problems = (
@@ -72,6 +71,7 @@ def merge(sources: Sources) -> Merged:
         *(problem for config in sources.bounds for problem in _config_problems(config)),
         *settings.problems,
         *roles.problems,
+        *role_problems(sources.bounds, roles.nodes.values(), command_line=sources.command_line),
     )
     return Merged(_sort_keys(root), tuple(dict.fromkeys(problems)), sources.role_names)
 

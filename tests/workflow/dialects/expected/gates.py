@@ -55,7 +55,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         files={
             "phase-4/CLAUDE.md": "Be brief.\n",
             "docs/plans/phase-4-plan.md": "An index.\n",
-            "workspace/bin/pixi": "#!/bin/sh\ngrep -q fast src/chatcat/index.py\n",
+            "pixi": "#!/bin/sh\ngrep -q fast src/chatcat/index.py\n",
         },
         cast="""
 - match: {step: write_tests, attempt: 1}

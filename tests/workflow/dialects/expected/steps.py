@@ -105,7 +105,10 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     Runs(
         key=SECRETS,
         text=lambda blocks: blocks[SECRETS],
-        files={"workspace/bin/deploy.sh": '#!/bin/sh\ntest -n "$GITHUB_TOKEN" && test -z "$API_KEY"\n'},
+        files={
+            "workspace/.keep": "",
+            "deploy.sh": '#!/bin/sh\ntest -n "$GITHUB_TOKEN" && test -z "$API_KEY"\n',
+        },
         env={"GITHUB_TOKEN": "a-token-for-tests", "API_KEY": "a-key-for-tests"},
         steps=("deploy",),
     ),

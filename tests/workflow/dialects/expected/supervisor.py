@@ -17,8 +17,8 @@ PROJECTS: Key = ("S3", "1. Multi-Project Orchestration", 1)
 TARGETS = ("test", "test-unit", "test-integration", "ci-full", "ci-local", "lint", "type-check", "docs-check")
 MAKEFILE = {
     "Makefile": "".join(f".PHONY: {name}\n{name}:\n\t@true\n" for name in TARGETS),
-    "workspace/bin/pytest": "#!/bin/sh\nexit 0\n",
-    "workspace/bin/gh": '#!/bin/sh\ntest -n "$5" && echo https://example.org/pr/1\n',
+    "pytest": "#!/bin/sh\nexit 0\n",
+    "gh": '#!/bin/sh\ntest -n "$5" && echo https://example.org/pr/1\n',
 }
 TASK = {"task": "Add a greeting."}
 FULL = (

@@ -12,6 +12,7 @@ from podium.app.paths import project_root, user_dir
 from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.output import table
 from podium.frontends.cli.shell_completion import complete_role
+from podium.views.plain import visible
 
 
 @click.group("roles", short_help="List, show, check and install roles.")
@@ -86,7 +87,8 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
 
     A folder or repository may have a pack.yaml with name, version, description and requires. Installed packs
     are listed in roles/installed.json with their versions and dependencies. The gates of a role run commands on
-    your machine, so they are shown before you confirm.
+    your machine, so they are shown before you confirm, with its sandbox, network and tools. A role that
+    weakens the sandbox is refused when it is used, unless the level is typed for the run.
     """
     from podium.app.author.role_packs import install, open_pack, pack_data
 
@@ -95,9 +97,9 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
     pack = open_pack(source, home=home, project=project, user_dir=user_dir(), replace=replace)
     click.echo(f"{pack.name} {pack.version or '(no version)'} from {pack.source}", err=True)
     for role in pack.roles:
-        click.echo(f"  {role.name}: {role.description or 'no description'}", err=True)
-        for line in role.commands:
-            click.echo(f"    runs: {line}", err=True)
+        click.echo(f"  {role.name}: {visible(role.description) or 'no description'}", err=True)
+        for line in (*role.permissions, *(f"runs: {command}" for command in role.commands)):
+            click.echo(f"    {visible(line)}", err=True)
     question = "Install these roles?"
     if not yes and not (sys.stdin.isatty() and click.confirm(question, default=False, err=True)):
         click.echo("nothing was installed; pass --yes to install them", err=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.paths import user_dir
+from podium.app.values import parse_settings
 from podium.frontends.cli.output import complain
 from podium.frontends.cli.shell_completion import complete_sandbox, complete_workflow
 
@@ -61,7 +62,9 @@ def command(
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
         place = Path(folder) / "doctor.yaml"
         place.write_text(PLAIN_WORKFLOW, "utf-8")
-        workflow = open_workflow(file or place, user_dir=user_dir())
+        workflow = open_workflow(
+            file or place, user_dir=user_dir(), settings=parse_settings((), sandbox=sandbox)
+        )
         agents, _ = agents_for(agent_uses(workflow), env)
         for fault in agents.look_up_all():
             complain(fault)

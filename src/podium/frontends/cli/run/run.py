@@ -102,7 +102,7 @@ def command(  # noqa: PLR0913  # one argument per option
     """
     if record is not None and replay is not None:
         raise click.UsageError("--record and --replay exclude each other")
-    definition = project.load(file, settings=parse_settings(settings))
+    definition = project.load(file, settings=parse_settings(settings, sandbox=sandbox))
     workflow = definition.workflow
     request = RunRequest(
         definition=definition,

@@ -13,7 +13,7 @@ import click
 from podium.app.author.load import parse_inputs
 from podium.app.run.run_step import change_of, step_run
 from podium.app.run.start import RunRequest
-from podium.app.values import parse_vars, read_values
+from podium.app.values import parse_settings, parse_vars, read_values
 from podium.files.project_paths import STATE_DIR
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project_of_file
@@ -72,7 +72,7 @@ def command(  # noqa: PLR0913  # one argument per option
     STEP is a name, or block/name. A step that reads results of other steps cannot run alone; the missing ones
     are named.
     """
-    definition = project.load(file)
+    definition = project.load(file, settings=parse_settings((), sandbox=sandbox))
     workflow = definition.workflow
     request = RunRequest(
         definition=definition,

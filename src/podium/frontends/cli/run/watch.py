@@ -27,7 +27,7 @@ from podium.app.run.watch import (
     watched_project,
     without_news,
 )
-from podium.app.values import parse_vars
+from podium.app.values import parse_settings, parse_vars
 from podium.core.hash_chain import RunId
 from podium.errors import ConfigurationError, PathViolation
 from podium.frontends.cli.confirm_rerun import as_text
@@ -93,7 +93,7 @@ def command(  # noqa: PLR0913  # one argument per option
     not count, and changes made by a run do not start another. A mistake in the file is reported, and the next
     save is tried. Ctrl-C stops watching. The exit code is that of the last run.
     """
-    definition = project.load(file)
+    definition = project.load(file, settings=parse_settings((), sandbox=sandbox))
     workflow = definition.workflow
     request = RunRequest(
         definition=definition,

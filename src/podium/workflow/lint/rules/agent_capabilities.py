@@ -180,7 +180,7 @@ def check_sandbox(survey: FileSurvey, available: str) -> Iterator[Problem]:
             message = (
                 f"{agent_type} with auto-approval needs at least {capabilities.needs}; available: {available}"
             )
-            hint = "set sandbox: none to accept that it has all your permissions"
+            hint = "type --sandbox limits to accept that it has all your permissions"
             yield assigned.site.context.problem(39, assigned.path, message, hint=hint)
 
 
