@@ -62,7 +62,7 @@ INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("schema",),
         ("dialects",),
         ("source",),
-        ("problems", "defaults", "agent_capabilities"),
+        ("problems", "defaults", "agent_capabilities", "test_gates"),
     ),
     "workflow.lint": (("check",), ("rules",), ("analysis",)),
 }

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.globs import MAX_SPLITS, glob_matches, globs_overlap, names_overlap
+from podium.core.globs import MAX_SPLITS, glob_matches, globs_overlap, names_overlap, protects
 from tests.timing import work_within
 
 NAMES = st.text(alphabet="ab.", min_size=1, max_size=3).filter(lambda name: name != ".")
@@ -172,3 +172,20 @@ def _by_definition(name: str, *, last: bool) -> str:
         signs.get("**" if token.startswith("**") else token, re.escape(token)) for token in tokens
     )
     return inner if last else f"{inner}/"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("**/.claude/**", ".claude/x", True),
+        ("**/.claude/**", ".claude", True),
+        ("**/.claude/**", "deep/.claude", True),
+        (".github/workflows/**", ".github", True),
+        (".github/workflows/", ".github/workflows", True),
+        ("src/*/x", "src/y", False),
+        ("**/*.py", "docs", False),
+        ("a.txt", "b.txt", False),
+    ],
+)
+def test_a_glob_protects_the_places_of_its_folders(pattern: str, path: str, expected: bool) -> None:
+    assert protects(pattern, path) is expected

@@ -273,7 +273,7 @@ def test_a_recording_is_replayed_without_the_agent_that_was_recorded(enter: Ente
     root = enter("recorded")
     assert shutil.which("helper") is None
 
-    assert answer_now("run", "flow.yaml", "--replay", "tapes").exit_code == 0
+    assert answer_now("run", "flow.yaml", "--replay", "tapes", "--sandbox", "limits").exit_code == 0
 
     stored = stored_answer("recorded", "show", stored_runs("recorded")["recorded"], "--json")
     view = answer_now("show", "@1", "--json").content

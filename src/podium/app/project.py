@@ -85,11 +85,15 @@ class Project:
             )
         return matches[0]
 
-    def load(self, file: Path, *, settings: Mapping[str, Any] | None = None) -> LoadedWorkflow:
+    def load(
+        self, file: Path, *, settings: Mapping[str, Any] | None = None, is_started: bool = False
+    ) -> LoadedWorkflow:
         """Read and check a workflow; raises with all its mistakes."""
         from podium.app.author.load import load_workflow
 
-        return load_workflow(file, user_dir=self.user_dir, project=self.root, settings=settings)
+        return load_workflow(
+            file, user_dir=self.user_dir, project=self.root, settings=settings, is_started=is_started
+        )
 
     def prepare(self, head: RunHead) -> PreparedRun:
         """Prepare a stored run: as it was started here, else with its definition as it is now."""

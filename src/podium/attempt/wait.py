@@ -13,7 +13,7 @@ from typing import Any, Final
 import anyio
 from anyio import to_thread
 
-from podium.attempt.command.run import run_in
+from podium.attempt.command.checkout import run_in
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import open_workspace

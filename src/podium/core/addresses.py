@@ -12,6 +12,7 @@ Numbers count within the scope, never across the run; otherwise an address would
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from podium.core.types import Address
@@ -21,6 +22,7 @@ FINALLY: Final = "finally"
 ADVICE: Final = "!advice"
 INPUTS: Final = "#inputs"
 """The key of a frame's inputs among its variables; a variable's name cannot contain `#`."""
+_ENTRIES: Final = re.compile(r"~\d+|\[\d+\]")
 _NUMBERS: Final = re.compile(r"~\d+|\[\d+\]|(?<=#)\d+")
 
 
@@ -31,6 +33,18 @@ def child(scope: Address, name: str, visit: int = 1) -> Address:
 
 def iteration(scope: Address, number: int, visit: int = 1) -> Address:
     return Address(f"{scope}[{number}]" if visit == 1 else f"{scope}[{number}]~{visit}")
+
+
+def first_entry(path: Address, loops: Collection[Address]) -> Address:
+    """The address of the first visit, in the first round of these loops; the items of other loops stay."""
+    parts: list[str] = []
+    end = 0
+    for number in _ENTRIES.finditer(path):
+        parts.append(path[end : number.start()])
+        if number[0].startswith("["):
+            parts.append("[1]" if path[: number.start()] in loops else number[0])
+        end = number.end()
+    return Address("".join((*parts, path[end:])))
 
 
 def attempt(step: Address, number: int) -> Address:

@@ -29,6 +29,23 @@ def glob_matches(pattern: str, path: str) -> bool:
     return _matcher(pattern)("/".join(_names(path)))
 
 
+def protects(pattern: str, path: str) -> bool:
+    """Whether a glob of protected files covers a changed file: it matches, or the file is in the place of one of its folders.
+
+    A link `.claude -> docs` would bring files below `.claude/` that no path of the change names.
+    """
+    return glob_matches(pattern, path) or any(glob_matches(folder, path) for folder in _folders(pattern))
+
+
+@lru_cache(maxsize=4096)
+def _folders(pattern: str) -> tuple[str, ...]:
+    """The folders that a glob names: `a/b/**` names `a` and `a/b`, `**/.x/**` names every `.x`."""
+    names = _names(pattern)
+    if pattern.endswith("/"):
+        names = (*names, DEEP)
+    return tuple("/".join(names[:end]) for end in range(1, len(names)) if not _is_wild(names[end - 1]))
+
+
 def globs_overlap(first: str, second: str) -> bool:
     """Whether some path matches both globs. For unusual globs it may be true without need, but never false wrongly."""
     return any(_overlap(a, b) for a in _spellings(first) for b in _spellings(second))

@@ -87,6 +87,15 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
+class Tests:
+    """Which files are tests, and which of them the judged work may change; both as globs."""
+
+    files: tuple[Value, ...] = ()
+    """Empty for the usual places."""
+    may_change: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A program that runs on a checkout: `argv`, or the text `script` run by `shell`."""
 
@@ -98,6 +107,8 @@ class Command:
     coverage: Fields | None = None
     must_fail_before: bool = False
     exit_codes: tuple[int, ...] = ()
+    tests: Tests | None = None
+    """What the file says about the tests that it runs."""
 
 
 @dataclass(frozen=True, slots=True)

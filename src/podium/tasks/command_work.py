@@ -11,7 +11,7 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import ExprError, Names, NeedFact
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import Meter, as_text, is_list, is_map
-from podium.core.model import Command, Gates, Step
+from podium.core.model import Command, Gates, Repeat, Step
 from podium.core.payloads import Amounts
 from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
@@ -29,7 +29,13 @@ def command_work_of(state: State, started: AttemptStarted) -> CommandWork:
     protected_from = _tree_before_work(leaf, state)
     has_own_base = gates is None and started.base != started.start
     before = started.base if has_own_base else protected_from
-    return CommandWork(gates is not None, before, protected_from)
+    declared = () if gates is None else _declared(state.instances[gates.place.parent])
+    return CommandWork(gates is not None, before, protected_from, declared)
+
+
+def _declared(judged: Instance) -> tuple[str, ...]:
+    touches = judged.place.step.touches
+    return tuple(glob for glob in touches if isinstance(glob, str)) if isinstance(touches, tuple) else ()
 
 
 def rechecks_of(state: State, tree: Tree, below: Address | None = None) -> tuple[AttemptTask, ...]:
@@ -103,12 +109,37 @@ def _recheck(state: State, leaf: Leaf) -> AttemptTask:
 
 
 def _tree_before_work(leaf: Instance, state: State) -> Tree | None:
-    """The tree that protected files are restored from: the one before the judged work."""
+    """The tree that protected files and earlier tests come from: the one before the judged work.
+
+    It is that of the first entry: a later visit or round starts from work that was judged, but whose tests may have
+    been changed.
+    """
     gates = _gates_around(leaf, state)
     if gates is not None:
-        return gates.place.base
-    around = state.instances[leaf.place.parent].base
+        owner = state.instances[gates.place.parent]
+        first = _first_entry(owner, state)
+        return gates.place.base if first is owner else first.place.base
+    around = _first_entry(state.instances[leaf.place.parent], state).base
     return around or (None if state.started is None else state.started.tree)
+
+
+def _first_entry(instance: Instance, state: State) -> Instance:
+    """The first visit to the step, in the first round of the loops around it; the instance itself if there is no other."""
+    path = instance.place.path
+    if "~" not in path and "[" not in path:
+        return instance
+    rounds = {
+        scope.place.path for scope in _scopes_above(state, path) if isinstance(scope.place.step.verb, Repeat)
+    }
+    return state.instances.get(addresses.first_entry(path, rounds)) or instance
+
+
+def _scopes_above(state: State, path: Address) -> Iterator[Instance]:
+    while path in state.instances:
+        yield state.instances[path]
+        if path == ROOT:
+            return
+        path = state.instances[path].place.parent
 
 
 def _gates_around(leaf: Instance, state: State) -> Instance | None:

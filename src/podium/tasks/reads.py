@@ -68,6 +68,7 @@ def _values(step: Step, config: WorkflowConfig) -> Iterator[Value]:
                 yield from (value for gate in step.gates.verb.members for value in _gate_values(gate))
         case Command() as verb:
             yield from (*verb.argv, verb.stdin, verb.junit, dict(verb.coverage or {}))
+            yield from () if verb.tests is None else (*verb.tests.files, *verb.tests.may_change)
         case Git() as verb:
             yield from (verb.land, verb.message, verb.branch, verb.push)
         case Write() as verb:

@@ -119,6 +119,8 @@ class CommandWork:
     """The tree that the judged work started from."""
     protected_from: Tree | None = None
     """The tree that protected files are restored from: the one before the judged work."""
+    declared: tuple[str, ...] = ()
+    """The globs by which the judged step declares what it changes."""
 
 
 @dataclass(frozen=True, slots=True)

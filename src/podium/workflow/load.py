@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.gather import LoadOptions, gather_context
 from podium.workflow.lint.check import check
+from podium.workflow.merge.config_layers import loosens_default
 from podium.workflow.problems import Problem, in_order
 
 if TYPE_CHECKING:
@@ -46,15 +47,17 @@ def load(
     overrides: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     sandbox: str | None = None,
+    is_started: bool = False,
 ) -> Loaded:
     """`agent_types` are the agents that a file may name, with their capabilities.
 
     `inputs` are values for the workflow's inputs; None leaves them unchecked, as `validate` does. `sandbox` is the
-    strongest level of this machine, if known.
+    strongest level of this machine, if known. `is_started` says that a run has started with the file, which was accepted then
+    with all that loosens the defaults.
     """
     options = LoadOptions(agent_types, project=project, user_dir=user_dir, overrides=overrides)
     gathered = gather_context(options, Path(path), inputs=inputs)
-    problems = list(gathered.problems)
+    problems = [problem for problem in gathered.problems if not (is_started and loosens_default(problem))]
     if gathered.context is not None:
         problems += check(gathered.context, sandbox=sandbox)
     workflow = None

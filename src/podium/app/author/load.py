@@ -26,6 +26,8 @@ class Checked:
 
     path: Path
     problems: tuple[Problem, ...]
+    workflow: Workflow | None = None
+    """None if there is a mistake."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -44,9 +46,8 @@ class Checked:
 
 def check(path: Path, *, user_dir: Path | None = None, settings: Mapping[str, Any] | None = None) -> Checked:
     """Every mistake in a file and in the files it uses; `settings` override them."""
-    return Checked(
-        path, load(path, agent_types=agent_types(), user_dir=user_dir, overrides=settings).problems
-    )
+    loaded = load(path, agent_types=agent_types(), user_dir=user_dir, overrides=settings)
+    return Checked(path, loaded.problems, loaded.workflow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,17 @@ def load_workflow(
     user_dir: Path | None = None,
     project: Path | None = None,
     settings: Mapping[str, Any] | None = None,
+    is_started: bool = False,
 ) -> LoadedWorkflow:
-    """Raises with all mistakes of the file."""
-    loaded = load(path, agent_types=agent_types(), user_dir=user_dir, project=project, overrides=settings)
+    """Raises with all mistakes of the file. `is_started` says that it is the definition of a stored run."""
+    loaded = load(
+        path,
+        agent_types=agent_types(),
+        user_dir=user_dir,
+        project=project,
+        overrides=settings,
+        is_started=is_started,
+    )
     if loaded.workflow is None:
         raise _mistakes(Checked(path, loaded.problems))
     assert loaded.context is not None

@@ -7,27 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from podium.attempt.programs import default_agent, preferred_names, wanting
-from podium.core import addresses
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import chain_of
 from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Start
 from podium.core.model import (
     Agent,
-    Block,
     Call,
     Command,
-    ForEach,
-    Gates,
     Git,
-    Members,
-    Repeat,
-    Review,
     Step,
-    Verb,
     Workflow,
 )
-from podium.core.queries.graph import children_of
+from podium.core.queries.steps import all_steps, inner_steps, top_steps
 from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Address
 from podium.errors import ConfigurationError
@@ -109,27 +101,6 @@ def agent_steps(workflow: Workflow) -> Iterator[tuple[Address, Agent, Workflow]]
             yield at, step.verb, inner
 
 
-def all_steps(workflow: Workflow, at: Address = addresses.ROOT) -> Iterator[tuple[Address, Step, Workflow]]:
-    """Every step, its gates and what is in it; the body of a loop has the address of the loop."""
-    for step in top_steps(workflow):
-        name = addresses.ADVICE if step is workflow.advisor else step.name
-        yield from _steps_in(step, addresses.child(at, name), workflow)
-
-
-def _steps_in(step: Step, at: Address, workflow: Workflow) -> Iterator[tuple[Address, Step, Workflow]]:
-    yield at, step, workflow
-    match step.verb:
-        case Call() as verb:
-            yield from all_steps(verb.workflow, at)
-        case ForEach() | Repeat() as verb:
-            yield from _steps_in(verb.body, at, workflow)
-        case verb:
-            for inner in _children(verb):
-                yield from _steps_in(inner, addresses.child(at, inner.name), workflow)
-    if step.gates is not None:
-        yield from _steps_in(step.gates, addresses.gates(at), workflow)
-
-
 def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:
     if isinstance(step.verb, Call):
         yield from agents_not_ready(step.verb.workflow, agents, env)
@@ -157,12 +128,6 @@ def agents_of(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _in_workflow(workflow: Workflow, machine: HostCapabilities, uses_models: bool) -> Iterator[str]:
     for step in top_steps(workflow):
         yield from _in_step(step, workflow, machine, uses_models)
-
-
-def top_steps(workflow: Workflow) -> tuple[Step, ...]:
-    """The steps of a workflow that are in no other step."""
-    others = (workflow.finally_, workflow.advisor)
-    return (*workflow.body.steps, *(step for step in others if step is not None))
 
 
 def _in_step(step: Step, workflow: Workflow, machine: HostCapabilities, uses_models: bool) -> Iterator[str]:
@@ -203,21 +168,6 @@ def _sandbox_problems(
 
 def _named(step: Step) -> str:
     return f'step "{step.name}"' + (f" (line {step.line})" if step.line else "")
-
-
-def inner_steps(step: Step) -> tuple[Step, ...]:
-    """The steps directly inside a step, with its gates."""
-    return (*_children(step.verb), *([step.gates] if step.gates is not None else []))
-
-
-def _children(verb: Verb) -> tuple[Step, ...]:
-    match verb:
-        case ForEach() | Repeat():
-            return (verb.body,)
-        case Block() | Members() | Review() | Gates():
-            return children_of(verb)
-        case _:
-            return ()
 
 
 def _of_agent(verb: Agent, config: WorkflowConfig, agents: Agents) -> Iterator[str]:

@@ -214,7 +214,7 @@ def check_recordings(root: Path, source: RunSource) -> None:
 
 def load_source(project: Project, source: RunSource) -> LoadedWorkflow:
     """The definition of a stored run, as it is now."""
-    return project.load(project.root / source.file, settings=source.settings)
+    return project.load(project.root / source.file, settings=source.settings, is_started=True)
 
 
 def apply_source(workflow: Workflow, source: RunSource) -> Workflow:

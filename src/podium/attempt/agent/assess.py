@@ -183,7 +183,11 @@ async def _check_work(
     if missing is not None:
         return _refused(attempt, result, "contract", missing)
     end = await _accept(attempt, result, value)
-    return replace(end, protected=protected(step, attempt.names, change)) if end.kind == "ok" else end
+    return (
+        replace(end, protected=protected(host, step, attempt.names, change, started.base))
+        if end.kind == "ok"
+        else end
+    )
 
 
 def _refused(

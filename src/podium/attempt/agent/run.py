@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -27,7 +28,7 @@ from podium.attempt.agent.stall import explain_silence, with_silence_limits
 from podium.attempt.agent.transcript import write_request, write_transcript
 from podium.attempt.agent.verdict import echo_of, review_schema
 from podium.attempt.change_policy import globs_of
-from podium.attempt.command.judge_tree import strip_agent_instructions
+from podium.attempt.command.judge_tree import strip_agent_instructions, with_paths
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, folder_of, note, sandbox_record
@@ -137,7 +138,7 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
         host.on_progress(started.path, note(f"redacted from the prompt (looks like a secret): {rules}"))
     await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
     kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
-    tree = await to_thread.run_sync(_review_tree, attempt) if attempt.verb.judge else None
+    tree = await to_thread.run_sync(_review_tree, attempt, worker) if attempt.verb.judge else None
     async with open_workspace(
         host, started, attempt.step, kind=kind, names=attempt.names, tree=tree
     ) as workspace:
@@ -145,14 +146,19 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
         return await assess.assess(attempt, workspace, finished)
 
 
-def _review_tree(attempt: AgentAttempt) -> Tree | None:
-    """The tree under review, without files that a reviewer would follow as instructions."""
-    repository = attempt.host.repository
-    return (
-        None
-        if repository is None
-        else strip_agent_instructions(repository, start_of(attempt.host, repository, attempt.started))
-    )
+def _review_tree(attempt: AgentAttempt, worker: ResolvedAgent) -> Tree | None:
+    """The tree under review, without files that a reviewer would follow as instructions, and with its own program.
+
+    A reviewer that is a program of the tree comes from the tree that the run started from: an author must not write it.
+    """
+    repository, before = attempt.host.repository, attempt.work.run_start
+    if repository is None:
+        return None
+    tree = strip_agent_instructions(repository, start_of(attempt.host, repository, attempt.started))
+    command = worker.config.get("command") if worker.type == "command" else None
+    words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command or ()]
+    named = [word.removeprefix("./") for word in words if not word.startswith(("/", "-", "../"))]
+    return tree if before is None else with_paths(repository, tree, before, named)
 
 
 async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace) -> Finished | None:

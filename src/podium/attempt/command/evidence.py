@@ -29,7 +29,6 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.fast_dataclass import dataclass
-from podium.core.globs import glob_matches
 from podium.core.model import Command, Step
 from podium.core.types import Tree
 from podium.files.inside import inside, open_inside
@@ -39,13 +38,7 @@ from podium.git.trees.listing import files, read_listing
 from podium.process.output import CapturedOutput
 from podium.tasks.command_work import command_key, report_paths
 from podium.tasks.report import AttemptResult, Evidence
-
-TEST_FILES: Final = (
-    "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
-    "**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*", "**/*Tests.*", "**/conftest.py",
-)  # fmt: skip
-"""Where most projects keep their tests; other changed files count as the code under test."""
-
+from podium.workflow.test_gates import is_test_file
 
 UNCOMPARED: Final = "uncompared"
 """The result field that says why the tests could not be compared with those of the base tree."""
@@ -120,7 +113,7 @@ def _gone(host: Host, trees_compared: Trees) -> list[str]:
         return []
     changed = changed_paths(host.repository, trees_compared.before, trees_compared.now)
     present = {path for path, _ in files(read_listing(trees(host.repository), trees_compared.now))}
-    return [path for path in changed if is_test(path) and path not in present]
+    return [path for path in changed if is_test_file(path) and path not in present]
 
 
 def old_code_new_tests(host: Host, trees_compared: Trees) -> Tree | NoBaseline:
@@ -129,15 +122,13 @@ def old_code_new_tests(host: Host, trees_compared: Trees) -> Tree | NoBaseline:
     if repository is None or trees_compared.before is None or trees_compared.now is None:
         return NoBaseline("must_fail_before needs a git repository: without one there is no earlier code")
     changed = [
-        path for path in changed_paths(repository, trees_compared.before, trees_compared.now) if is_test(path)
+        path
+        for path in changed_paths(repository, trees_compared.before, trees_compared.now)
+        if is_test_file(path)
     ]
     if not changed:
         return NoBaseline("no test was added or changed, so none can fail on the earlier code")
     return with_paths(repository, trees_compared.before, trees_compared.now, changed)
-
-
-def is_test(path: str) -> bool:
-    return any(glob_matches(pattern, path) for pattern in TEST_FILES)
 
 
 def read_report(verb: Command, names: Names, folder: Path) -> Report | None:

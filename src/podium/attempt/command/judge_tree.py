@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from podium.core.globs import glob_matches
+from podium.core.globs import protects
 from podium.core.types import Tree
 from podium.git.repository import Repository, trees
 from podium.git.trees.diff import changed_paths
@@ -28,7 +28,7 @@ def restore_files(repository: Repository, tree: Tree, before: Tree | None, globs
     if before is None or before == tree or not patterns:
         return tree
     changed = changed_paths(repository, before, tree)
-    paths = [path for path in changed if any(glob_matches(pattern, path) for pattern in patterns)]
+    paths = [path for path in changed if any(protects(pattern, path) for pattern in patterns)]
     return with_paths(repository, tree, before, paths)
 
 

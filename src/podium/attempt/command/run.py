@@ -5,34 +5,23 @@ Whether it passed depends on its exit code, the reports it wrote and the values 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from anyio import to_thread
 
 from podium.attempt import artifacts
-from podium.attempt.change_policy import globs_of, objection, protected
+from podium.attempt.change_policy import objection, protected
 from podium.attempt.command import evidence
-from podium.attempt.command.judge_tree import restore_files
-from podium.attempt.command.result import CommandResult, command_result
-from podium.attempt.command.stdin import stdin_of
-from podium.attempt.command.test_reports import Report, describe_known_failures
+from podium.attempt.command.checkout import CommandAttempt, keeps_changes, open_checkout, run_in
+from podium.attempt.command.other_trees import baseline_tests, disputed_tests, with_known_failures
+from podium.attempt.command.result import CommandResult
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
-from podium.attempt.launch import build_launch, forward_output, note, sandbox_record
-from podium.attempt.network import egress_logger
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.workspace.toolchain import check_editable
-from podium.attempt.workspace.workspace import (
-    CapturedChange,
-    CaptureRefused,
-    Workspace,
-    capture_change,
-    open_workspace,
-)
+from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, capture_change
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill, fill_argv
@@ -41,28 +30,10 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Reason, Tree
-from podium.errors import ConfigurationError
-from podium.git.workdir.folder import give_ownership
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask, CommandWork
 from podium.workflow.contracts.contract import OutputFault, value_of
-
-SCRIPT: Final = "script"
-
-
-@dataclass(frozen=True, slots=True)
-class CommandAttempt:
-    """The data of one command attempt."""
-
-    host: Host
-    started: AttemptStarted
-    step: Step
-    verb: Command
-    names: Names
-    untouched: Tree | None
-    """The tree that protected files are restored from."""
-    is_gate: bool
 
 
 async def work(task: AttemptTask, host: Host) -> AttemptEnded:
@@ -106,7 +77,9 @@ async def _command_attempt(task: AttemptTask, host: Host) -> CommandAttempt:
     assert isinstance(step.verb, Command)
     assert isinstance(work, CommandWork)
     names = await known_names(host, task.names(), values_of(step), task.view)
-    return CommandAttempt(host, task.started, step, step.verb, names, work.protected_from, work.is_gate)
+    return CommandAttempt(
+        host, task.started, step, step.verb, names, work.protected_from, work.is_gate, work.declared
+    )
 
 
 async def _run_and_check(
@@ -124,7 +97,7 @@ async def _run_and_check(
         unmet = await _check_fails_before(attempt, before)
         if unmet is not None:
             return unmet
-    async with _checkout(attempt, started.start) as workspace:
+    async with open_checkout(attempt, started.start) as workspace:
         outcome = await run_in(host, started, step, names, workspace)
         if verb.junit is not None or verb.coverage is not None or attempt.is_gate:
             kept_output = await to_thread.run_sync(
@@ -132,60 +105,11 @@ async def _run_and_check(
             )
             outcome = replace(outcome, result={**outcome.result, evidence.EVIDENCE: kept_output})
         if outcome.kind != "ok":
-            result = await _with_known_failures(attempt, workspace, outcome, before)
+            result = await with_known_failures(attempt, workspace, outcome, before)
             return attempt_ended(
                 host, started, outcome.kind, outcome.reason, result=result, tree=started.start
             )
         return await _verified(attempt, workspace, outcome, before)
-
-
-@asynccontextmanager
-async def _checkout(attempt: CommandAttempt, tree: Tree | None) -> AsyncIterator[Workspace]:
-    """A checkout with protected files restored, unless the step keeps its changes."""
-    host = attempt.host
-    protected = fill_argv(attempt.step.settings.protect, attempt.names)
-    is_changed = tree is not None and attempt.untouched not in (None, tree)
-    if host.repository is not None and is_changed and not _keeps(attempt.step, attempt.names):
-        assert tree is not None
-        tree = await to_thread.run_sync(restore_files, host.repository, tree, attempt.untouched, protected)
-    async with open_workspace(
-        host, attempt.started, attempt.step, kind="checkout", names=attempt.names, tree=tree
-    ) as workspace:
-        # A gate runs what an agent wrote, which must not change the programs of later gates.
-        is_lent = attempt.is_gate and workspace.kind == "project"
-        yield replace(workspace, links=host.toolchain) if is_lent else workspace
-
-
-async def run_in(
-    host: Host, started: AttemptStarted, step: Step, names: Names, workspace: Workspace
-) -> CommandResult:
-    """Runs the command of a step in a workspace. Raises what launching raises."""
-    verb = step.verb
-    assert isinstance(verb, Command)
-    argv = _argv(host, step, verb, names, workspace)
-    stdin = None
-    if verb.stdin is not None:
-        source = (verb.stdin, names, workspace.folder, host.artifacts_dir)
-        stdin = await to_thread.run_sync(stdin_of, *source)
-    timeout_s = float("inf") if started.timeout is None else started.timeout / 1000
-    launch, policy = build_launch(
-        host,
-        step,
-        names,
-        workspace,
-        argv=argv,
-        stdin=stdin,
-        timeout_s=timeout_s,
-        on_decision=egress_logger(host, started.path, started.attempt),
-        plain=True,
-    )
-    host_env = {**launch.env, "PATH": host.host_env.get("PATH", launch.env["PATH"])}
-    sandbox = host.sandbox_of(step)
-    check_editable(host.project, sandbox.level, argv, host_env, verb.script or "")
-    evidence.delete_old_reports(verb, names, workspace.folder)
-    finished = await sandbox.run(launch, policy, on_output=forward_output(host, started.path))
-    outcome = command_result(host, argv, finished, timeout_s)
-    return replace(outcome, result={**outcome.result, **sandbox_record(sandbox, policy)})
 
 
 async def _verified(
@@ -201,7 +125,7 @@ async def _verified(
     )
     check = evidence.ReportCheck()
     if verb.junit is not None or verb.coverage is not None:
-        base = await _baseline_tests(attempt, before)
+        base = await baseline_tests(attempt, before)
         check = await to_thread.run_sync(evidence.check_reports, verb, names, workspace.folder, base)
         if check.message is None and base.unknown and workspace.snapshot is not None:
             now = workspace.snapshot.tree
@@ -213,6 +137,9 @@ async def _verified(
     result: AttemptResult = {**outcome.result, **check.result}
     if check.message is not None:
         return _refused(host, started, "reports", check.message, result)
+    disputed = await disputed_tests(attempt, workspace, outcome)
+    if disputed is not None:
+        return _refused(host, started, *disputed, result)
     value = value_of(step.output, _answer(step, outcome), (False, None))
     if isinstance(value, OutputFault):
         return _refused(host, started, "contract", value.message, result)
@@ -220,7 +147,7 @@ async def _verified(
     if isinstance(change, CaptureRefused):
         return _refused(host, started, change.reason, change.message, result)
     result = {**result, "output": value.value, "files": list(change.files)}
-    refusal = objection(host, step, names, change) if _keeps(step, names) else None
+    refusal = objection(host, step, names, change) if keeps_changes(step, names) else None
     if refusal is not None:
         return _refused(host, started, *refusal, result, tree=change.tree)
     promised = fill_argv(step.output.files, names)
@@ -238,76 +165,16 @@ async def _verified(
     end = attempt_ended(
         host, started, "ok", result=result, tree=change.tree or started.start, change=change.change or None
     )
-    return replace(end, protected=protected(step, names, change))
+    return replace(end, protected=protected(host, step, names, change, started.base))
 
 
 async def _captured_change(
     host: Host, started: AttemptStarted, step: Step, names: Names, workspace: Workspace
 ) -> CapturedChange | CaptureRefused:
     """The change if the step declares `touches`; otherwise changes are discarded with the checkout."""
-    if not _keeps(step, names):
+    if not keeps_changes(step, names):
         return CapturedChange(started.start, {}, ())
     return await capture_change(host, workspace, started)
-
-
-def _keeps(step: Step, names: Names) -> bool:
-    return globs_of(step, names) != ()
-
-
-async def _baseline_tests(attempt: CommandAttempt, before: Tree | None) -> evidence.BaselineTests:
-    """The tests that the command reports on the base tree, run once; it need not pass there."""
-    host = attempt.host
-    if (
-        attempt.verb.junit is None
-        or host.repository is None
-        or before is None
-        or before == attempt.started.start
-    ):
-        return evidence.BaselineTests()
-    file = evidence.report_file(host, attempt.step, attempt.names, before)
-    stored = evidence.load_report(file)
-    if stored is not None:
-        return evidence.BaselineTests(stored)
-    host.on_progress(attempt.started.path, note("also running on the base tree, to compare test results"))
-    base = await _run_on_base(attempt, before)
-    if base.unknown:
-        host.on_progress(attempt.started.path, note(f"no tests to compare with: {base.unknown}"))
-    elif base.tests is not None:
-        evidence.save_report(file, base.tests)
-    return base
-
-
-async def _run_on_base(attempt: CommandAttempt, before: Tree) -> evidence.BaselineTests:
-    """A missing report means that there are no tests only if the command passes."""
-    try:
-        async with _checkout(attempt, before) as workspace:
-            outcome = await run_in(attempt.host, attempt.started, attempt.step, attempt.names, workspace)
-            tests = evidence.read_report(attempt.verb, attempt.names, workspace.folder)
-    except ConfigurationError as error:
-        # The work may have created the folder or the input of the command.
-        return evidence.BaselineTests(unknown=str(error))
-    if outcome.kind == "timeout":
-        # The report may be incomplete.
-        return evidence.BaselineTests(tests, unknown=outcome.first_line)
-    if tests is None and outcome.kind != "ok":
-        return evidence.BaselineTests(unknown=f"{outcome.first_line}, without a report that can be read")
-    return evidence.BaselineTests(tests or Report({}))
-
-
-async def _with_known_failures(
-    attempt: CommandAttempt, workspace: Workspace, outcome: CommandResult, before: Tree | None
-) -> AttemptResult:
-    """Say which tests failed already on the base tree, so that the work is not blamed for them (X13)."""
-    verb, names, result = attempt.verb, attempt.names, outcome.result
-    if outcome.kind != "failed" or verb.junit is None:
-        return result
-    tests = await to_thread.run_sync(evidence.read_report, verb, names, workspace.folder)
-    base = None if tests is None else await _baseline_tests(attempt, before)
-    if tests is None or base is None or base.tests is None:
-        return result
-    known_failures = describe_known_failures(tests, base.tests)
-    message = "\n".join(filter(None, (known_failures, result["message"])))
-    return {**result, "tests": tests.counts(), "message": message}
 
 
 async def _check_fails_before(attempt: CommandAttempt, before: Tree | None) -> AttemptEnded | None:
@@ -316,7 +183,7 @@ async def _check_fails_before(attempt: CommandAttempt, before: Tree | None) -> A
     tree = await to_thread.run_sync(evidence.old_code_new_tests, host, evidence.Trees(before, started.start))
     if isinstance(tree, evidence.NoBaseline):
         return _refused(host, started, "must_fail_before", tree.why, {"text": "", "exit_code": 0})
-    async with _checkout(attempt, tree) as workspace:
+    async with open_checkout(attempt, tree) as workspace:
         outcome = await run_in(host, started, attempt.step, attempt.names, workspace)
     if outcome.kind == "ok":
         message = "the new and changed tests also pass on the earlier code, so they do not prove the change"
@@ -326,16 +193,6 @@ async def _check_fails_before(attempt: CommandAttempt, before: Tree | None) -> A
     return attempt_ended(
         host, started, outcome.kind, outcome.reason, result=outcome.result, tree=started.start
     )
-
-
-def _argv(host: Host, step: Step, verb: Command, names: Names, workspace: Workspace) -> tuple[str, ...]:
-    if verb.script is None:
-        return fill_argv(verb.argv, names)
-    # Outside the tree, so that the script is neither judged nor captured.
-    file = workspace.tmp / SCRIPT
-    file.write_text(verb.script, "utf-8")
-    give_ownership(workspace.tmp, host.sandbox_of(step).owner)
-    return (verb.shell or "bash", str(file))
 
 
 def _request_parts(step: Step, names: Names) -> tuple[Any, ...]:
@@ -356,7 +213,8 @@ def values_of(step: Step) -> tuple[Value, ...]:
     settings = written_values(step.settings, ("dir", "env", "sandbox", "workspace", "protect"))
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
     output = (step.output.file, *step.output.files)
-    return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output)
+    tests = () if verb.tests is None else (*verb.tests.files, *verb.tests.may_change)
+    return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output, *tests)
 
 
 def _answer(step: Step, outcome: CommandResult) -> str:

@@ -13,8 +13,9 @@ from podium.core.events import Event, FactsAsked, StepEnded, StepExpanded
 from podium.core.expressions.nodes import ExprError, NeedFact, Node, evaluate
 from podium.core.model import Call, ForEach, Repeat
 from podium.core.queries.evaluate import expression_error, try_fill
-from podium.core.queries.graph import children_of, tree_in_view
+from podium.core.queries.graph import tree_in_view
 from podium.core.queries.names import InstanceNames
+from podium.core.queries.steps import children_of
 from podium.core.state import Scope, State
 from podium.core.types import Millis
 

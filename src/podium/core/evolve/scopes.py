@@ -18,12 +18,12 @@ from podium.core.queries.graph import (
     SCOPES,
     WORK,
     child_step,
-    children_of,
     frame_of_child,
     is_accepted,
     order_of_verb,
     workflow_of,
 )
+from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Ledger, OpenNeeds, Placement, Scope, State, Visit
 from podium.core.types import Address, MicroUsd, Millis
 

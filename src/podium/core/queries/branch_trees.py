@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from podium.core.model import ForEach, Members
-from podium.core.queries.graph import BLOCKS, children_of, dependents_of
+from podium.core.queries.graph import BLOCKS, dependents_of
+from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Scope, State
 from podium.core.types import Address, Tree
 

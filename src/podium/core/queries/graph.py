@@ -25,6 +25,7 @@ from podium.core.model import (
     Workflow,
     Write,
 )
+from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
 from podium.core.step_settings import Prompt
 from podium.core.types import CONTINUING_OUTCOMES, Address, Tree
@@ -110,19 +111,6 @@ def body_of(verb: ScopeVerb) -> Block | None:
             return verb
         case _:
             return None
-
-
-def children_of(verb: ScopeVerb) -> tuple[Step, ...]:
-    """The static children; () for loops, whose children are iterations of one body."""
-    match verb:
-        case Call():
-            return verb.workflow.body.steps
-        case Block():
-            return verb.steps
-        case Members() | Review() | Gates():
-            return verb.members
-        case _:
-            return ()
 
 
 def dependents_of(scope: Scope) -> tuple[tuple[int, ...], ...]:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from podium.core.expressions.nodes import MissingValue
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Review, ScopeVerb
-from podium.core.queries.graph import body_of, children_of, fresh_children
+from podium.core.queries.graph import body_of, fresh_children
+from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Scope, State
 
 DOLLAR: Final = 1_000_000

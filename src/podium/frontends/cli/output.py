@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from podium.app.author.load import Checked
+    from podium.core.model import Workflow
     from podium.errors import PodiumError
 
 
@@ -45,7 +46,17 @@ def _tell(result: Checked) -> None:
         click.echo(f"{result.path}: {_many(errors, 'mistake')}, {_many(warnings, 'warning')}", err=True)
     else:
         extra = f", {_many(warnings, 'warning')}" if warnings else ""
-        click.echo(f"{result.path}: good{extra}", err=True)
+        click.echo(f"{result.path}: good{extra}{_suites(result.workflow)}", err=True)
+
+
+def _suites(workflow: Workflow | None) -> str:
+    """Names the commands that run tests."""
+    if workflow is None:
+        return ""
+    from podium.app.author.test_commands import list_suites
+
+    suites = [f"{suite.path} ({suite.runner})" for suite in list_suites(workflow)]
+    return f"\n  runs tests: {', '.join(suites)}" if suites else ""
 
 
 def _many(number: int, word: str) -> str:

@@ -161,7 +161,7 @@ def _run_item(head: RunHead) -> CompletionItem:
 def _steps_of_file(path: Path) -> Iterator[str]:
     from podium.app.author.load import open_workflow
     from podium.app.paths import project_root, user_dir
-    from podium.app.run.preflight import all_steps
+    from podium.core.queries.steps import all_steps
 
     workflow = open_workflow(path, user_dir=user_dir(), project=project_root(path.parent))
     return (step.name for _, step, _ in all_steps(workflow))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podium.core.model import Command, Fields, Git, Human, Oversight, Wait
+from podium.core.model import Command, Fields, Git, Human, Oversight, Tests, Wait
 from podium.core.types import Millis
 from podium.workflow.compile.values import CompileContext, present_fields
 from podium.workflow.defaults import POLL_EVERY
@@ -29,6 +29,15 @@ def command(context: CompileContext, raw: StepOrGate) -> Command:
         coverage=_coverage(context, raw.coverage),
         must_fail_before=raw.must_fail_before,
         exit_codes=raw.exit_codes,
+        tests=_tests(context, raw.tests),
+    )
+
+
+def _tests(context: CompileContext, raw: bool | parts.Tests | None) -> Tests | None:
+    if not isinstance(raw, parts.Tests):
+        return Tests() if raw else None
+    return Tests(
+        context.values(raw.files, raw.at("files")), context.values(raw.may_change, raw.at("may_change"))
     )
 
 

@@ -67,6 +67,7 @@ LOOSER_RULE: Final = 39
 HINT: Final = (
     "a workflow may tighten the settings of a project or a user; only the command line may loosen them"
 )
+THAN_DEFAULT: Final = "than the default"
 DEFAULT_HINT: Final = (
     "workflows, templates and roles may only tighten it; to accept it, type {} for this run, or set it in "
     ".podium/config.yaml"
@@ -91,6 +92,11 @@ class LooserValue:
         return Problem(
             *self.value.place, LOOSER_RULE, f"{self.fact}, the value set by {self.bound.place}", HINT
         )
+
+
+def loosens_default(problem: Problem) -> bool:
+    """Whether a problem is only that nobody has accepted a weaker sandbox or an open network."""
+    return problem.rule == LOOSER_RULE and problem.message.endswith(THAN_DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +227,7 @@ def _looser_sandbox(binding: Node, key: str, value: Node | None) -> Iterator[Loo
     elif bound is None:
         if value.value == "open":
             typed = "--set network=open"
-            yield LooserValue((), value, None, "network: open is more than the default", typed)
+            yield LooserValue((), value, None, f"network: open is more {THAN_DEFAULT}", typed)
     elif bound.value != "open":
         allowed = [item.value for item in items(bound)]
         for host in items(value):
@@ -235,8 +241,8 @@ def _weaker_level(bound: Node | None, value: Node) -> Iterator[LooserValue]:
     if own.value not in SANDBOX_STRENGTHS or required not in SANDBOX_STRENGTHS:
         return
     if SANDBOX_STRENGTHS.index(str(own.value)) < SANDBOX_STRENGTHS.index(str(required)):
-        name = "the default" if bound is None else required
-        fact = f"sandbox: {own.value} is weaker than {name}"
+        than = THAN_DEFAULT if bound is None else f"than {required}"
+        fact = f"sandbox: {own.value} is weaker {than}"
         yield LooserValue((), own, bound, fact, f"--sandbox {own.value}")
 
 
@@ -251,7 +257,7 @@ def _bracketed(words: Sequence[object]) -> str:
 def _without_looser(workflow: Node, looser: Sequence[LooserValue]) -> Node:
     """The workflow without its looser values, so that the bounds stay in force."""
     for loose in looser:
-        match loose.keys:
+        match loose.keys if loose.bound is not None else ():
             case (key,):
                 workflow = without_keys(workflow, key)
             case (key, unit):

@@ -179,6 +179,11 @@ class Coverage(Raw):
     min: Number | None = None
 
 
+class Tests(Raw):
+    files: Texts = ()
+    may_change: Texts = ()
+
+
 class Escalate(Raw):
     after: Duration
     to: TextList

@@ -23,6 +23,7 @@ from podium.workflow.schema.parts import (
     SandboxMap,
     Script,
     TeamMember,
+    Tests,
     Texts,
     Wait,
     WorkspaceMap,
@@ -95,6 +96,7 @@ _ROUTE_SCHEMA: Final[dict[str, Any]] = {
 
 RouteText: TypeAlias = Annotated[Route, Scalar(route, _ROUTE_SCHEMA)]
 RunText: TypeAlias = str | Texts | Script
+TestsText: TypeAlias = Literal[True] | Tests
 Level: TypeAlias = str
 
 
@@ -109,6 +111,7 @@ class StepOrGate(Raw):
     junit: str | None = None
     coverage: Coverage | None = None
     must_fail_before: bool = False
+    tests: TestsText | None = None
     exit_codes: Ints = ()
 
     review: OneOrMore | None = None

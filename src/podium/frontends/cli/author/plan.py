@@ -44,15 +44,18 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     limit that cuts it off is named. Inputs without a value get a plausible one. The exit code is 2 if `podium
     run` would refuse to start.
     """
+    from podium.app.author.test_commands import list_suites
     from podium.app.forecast.plan import plan
 
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     history = _history(project_root(file.parent), workflow.name)
     forecast = plan(workflow, parse_inputs(inputs, workflow), history)
+    suites = list_suites(workflow)
     if as_json:
-        click.echo(json.dumps(_data(forecast), indent=2, ensure_ascii=False))
+        listed = [suite._asdict() for suite in suites]
+        click.echo(json.dumps({**_data(forecast), "test_gates": listed}, indent=2, ensure_ascii=False))
     else:
-        _tell(forecast)
+        _tell(forecast, [f"{suite.path} ({suite.runner})" for suite in suites])
     return 2 if forecast.refusals else 0
 
 
@@ -66,7 +69,7 @@ def _history(root: Path, workflow: str) -> History:
         return project.queries.history(workflow)
 
 
-def _tell(forecast: Plan) -> None:
+def _tell(forecast: Plan, suites: list[str]) -> None:
     click.echo(f"{forecast.workflow:<14}{'least':>9}{'likely':>9}{'most':>9}")
     for unit, row in forecast.ranges.items():
         click.echo(f"  {NAMES[unit]:<12}{_cells(unit, row)}".rstrip())
@@ -77,6 +80,8 @@ def _tell(forecast: Plan) -> None:
     click.echo("\nwhat one call is taken to use")
     for name, price in forecast.prices.items():
         click.echo(f"  {name:<24}{dollars(price.usd[1]):>9}{count(price.tokens[1]):>9}  {_source(price)}")
+    if suites:
+        click.echo(f"\nruns tests, so those from before the work must pass too: {', '.join(suites)}")
     for refusal in forecast.refusals:
         click.echo(f"\npodium run refuses it: {refusal}")
 

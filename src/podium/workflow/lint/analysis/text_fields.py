@@ -23,8 +23,8 @@ PLAIN: Final = frozenset(
 """Keys whose texts are used as written."""
 
 PATHS: Final = frozenset(
-    "dir stdin junit touches protect workflow build copy file files report include always exclude context"
-    " schema show".split()
+    "dir stdin junit touches protect workflow build copy file files may_change report include always exclude context"
+    " schema show tests".split()
 )
 """Keys whose texts are, or may be, paths or globs."""
 
