@@ -84,6 +84,10 @@ GOOD = {"type": "AttemptEnded", "at": 5, "path": "a", "attempt": 1, "kind": "ok"
         ({"type": "AttemptEnded", "at": 5, "path": "a", "kind": "ok"}, "AttemptEnded lacks the field attempt"),
         ({**GOOD, "at": "5"}, "expected int, got '5'"),
         ({**GOOD, "at": True}, "expected int, got True"),
+        ({**GOOD, "at": None}, "expected int, got None"),
+        ({**GOOD, "tree": 7}, "expected str, got 7"),
+        ({**GOOD, "kind": ["ok"]}, "['ok'] is not one of 'ok'"),
+        ({**GOOD, "used": {"type": "Amounts"}}, "Amounts has no field type"),
         ({**GOOD, "kind": "great"}, "'great' is not one of 'ok'"),
         ({**GOOD, "result": [1]}, "[1] is not an object"),
         ({**GOOD, "used": 3}, "Amounts must be an object, not 3"),
@@ -98,6 +102,21 @@ def test_a_value_that_is_not_an_event_is_refused(value: Any, complaint: str) -> 
     with pytest.raises(CodecError) as error:
         decode(value)
     assert complaint in str(error.value)
+
+
+def test_a_field_without_a_value_is_none_only_where_that_is_allowed() -> None:
+    assert decode({**GOOD, "tree": None}) == decode(GOOD)
+    with pytest.raises(CodecError, match="expected str, got None"):
+        decode({**GOOD, "path": None})
+
+
+def test_a_whole_number_stays_one_in_a_field_for_any_number() -> None:
+    """Else an event would not be written again as it was read."""
+    verdict = {"decision": "approve", "score": 7}
+    event = decode({**GOOD, "verdict": verdict})
+
+    assert encode(event)["verdict"] == verdict
+    assert type(encode(event)["verdict"]["score"]) is int
 
 
 @pytest.mark.parametrize("value", [{1: "x"}, {"x": object()}])

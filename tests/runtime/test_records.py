@@ -12,7 +12,7 @@ from podium.core.hash_chain import FIRST_HASH, Record, RunId
 from podium.core.types import Millis
 from podium.engine.log import to_text
 from podium.ports.store import RunHead, StoreError
-from podium.runtime.records import events_of, fault_of, read_records
+from podium.runtime.records import event_of, events_of, fault_of, read_records
 
 RUN = RunId("r1")
 EVENTS = tuple(RunPaused(Millis(number), "ann") for number in range(1, 7))
@@ -55,6 +55,25 @@ def test_a_part_of_a_log_is_its_records_after_a_number(store: Damaged, after: in
 
 def test_events_are_read_as_they_were_stored(store: Damaged) -> None:
     assert events_of(read_records(store, RUN)) == list(EVENTS)
+
+
+@pytest.mark.parametrize(
+    ("body", "reads"),
+    [
+        (' {"type": "RunPaused", "at": 1, "by": "ann"}\n', True),
+        ('{"type": "RunPaused", "at": 1, "by": "ann"}, {}', False),
+        ('{"type": "RunPaused", "at": 1, "by": "ann"', False),
+        ("", False),
+        ("7", False),
+    ],
+)
+def test_a_body_is_one_json_object_and_nothing_else(body: str, reads: bool) -> None:
+    record = Record(RUN, 1, "test", "RunPaused", body, FIRST_HASH, "")
+    if reads:
+        assert event_of(record) == EVENTS[0]
+        return
+    with pytest.raises(StoreError, match="event 1 of run r1 cannot be read by this version"):
+        event_of(record)
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 3])

@@ -25,13 +25,6 @@ class Record(NamedTuple):
     hash: str
 
 
-def link(run: RunId, prev: Record | None, *, cause: str, type: str, body: str) -> Record:  # noqa: A002 (the field's name)
-    """Make the record that follows `prev`."""
-    seq = 1 if prev is None else prev.seq + 1
-    before = FIRST_HASH if prev is None else prev.hash
-    return Record(run, seq, cause, type, body, before, hash_of(run, seq, cause, type, body, before))
-
-
 def links(
     run: RunId, seq: int, prev: str, events: Iterable[tuple[str, str]], *, cause: str
 ) -> tuple[Record, ...]:
@@ -57,14 +50,14 @@ def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -
 
 def first_fault(records: Iterable[Record], *, after: Record | None = None) -> str | None:
     """Describe the first fault of a chain, or of its part after a record; None if it has none."""
-    prev = after
+    seq, last_hash = (0, FIRST_HASH) if after is None else (after.seq, after.hash)
     for record in records:
-        expected = link(record.run, prev, cause=record.cause, type=record.type, body=record.body)
-        if record.seq != expected.seq:
-            return f"event {expected.seq} is missing"
-        if record.prev != expected.prev:
-            return f"event {record.seq} does not follow event {record.seq - 1}"
-        if record.hash != expected.hash:
-            return f"event {record.seq} has been altered"
-        prev = record
+        seq += 1
+        if record.seq != seq:
+            return f"event {seq} is missing"
+        if record.prev != last_hash:
+            return f"event {seq} does not follow event {seq - 1}"
+        last_hash = hash_of(record.run, seq, record.cause, record.type, record.body, last_hash)
+        if record.hash != last_hash:
+            return f"event {seq} has been altered"
     return None

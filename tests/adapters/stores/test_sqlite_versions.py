@@ -15,7 +15,7 @@ import pytest
 
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.adapters.stores.sqlite_schema import STEPS, VERSION, backup_of
-from podium.core.hash_chain import RunId, first_fault, link
+from podium.core.hash_chain import FIRST_HASH, RunId, first_fault, links
 from podium.ports.store import StoreError
 from tests.adapters.faulty_disk import FaultyDisk
 
@@ -31,8 +31,7 @@ def old(tmp_path: Path) -> Path:
     db.execute("pragma journal_mode = wal").fetchall()
     STEPS[0](db)
     db.execute("pragma user_version = 1")
-    first = link(RUN, None, cause="m", type="A", body="1")
-    second = link(RUN, first, cause="m", type="B", body='"ünï"')
+    first, second = links(RUN, 0, FIRST_HASH, [("A", "1"), ("B", '"ünï"')], cause="m")
     db.execute(
         f"insert into run values {NINE}", (RUN, "flow", "f" * 64, 7, 3, 2, second.hash, "waiting", "{}")
     )
