@@ -88,6 +88,23 @@ def test_what_happened_between_two_looks_is_told_once_each(told: Told) -> None:
     assert ends(seldom) == ends(often)
 
 
+@pytest.mark.parametrize("number", [1, 3, 20, 40])
+def test_what_is_skipped_is_never_told_and_all_else_is(told: Told, number: int) -> None:
+    def ends(*moments: Told, skipped: Told | None = None) -> list[str]:
+        out = io.StringIO()
+        live = Live(out)
+        if skipped is not None:
+            live.skip(view_of(skipped))
+        for moment in moments:
+            live.update(view_of(moment), Millis(moment.events[-1].at))
+        return sorted(line for line in out.getvalue().splitlines() if " end " in line)
+
+    before, whole = told.until(number), told.until(len(told.events))
+
+    assert ends(whole, skipped=whole) == []
+    assert sorted(ends(before) + ends(whole, skipped=before)) == ends(whole)
+
+
 def test_a_terminal_has_a_line_per_active_step_with_time_cost_and_what_it_waits_for(tmp_path: Path) -> None:
     told = tell(tmp_path, cast=SILENT)
     screen = Screen()

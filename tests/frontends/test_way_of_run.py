@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import podium
 from podium.engine.loop import RunLoop
 from podium.frontends.cli.run.run import command
+from podium.runtime.records import events_of
 from podium.workflow.merge.sources import gather
 from tests.engine.kit import Project
 from tests.frontends.test_running import call, code, newest
@@ -65,6 +67,30 @@ def test_podium_resume_reads_the_definition_once(project: Project) -> None:
 
     assert code(done) == 6
     assert len(reads) == 1
+
+
+def test_podium_resume_reads_the_log_once_and_prints_only_what_is_new(project: Project) -> None:
+    project.flow("  first: {set: {x: 1}}\n  ask: {human: 'Go on?'}\n")
+    begun = call("run", "flow.yaml", "--sandbox", "none")
+
+    with stacks_of(events_of.__code__) as reads:
+        done = call("resume", newest(project))
+
+    assert len(reads) == 1
+    assert "end   first passed" in begun.stderr
+    assert "end   first passed" not in done.stderr
+    assert re.search(r"^ok\s+first\s+passed", done.stderr, re.MULTILINE)
+
+
+def test_podium_resume_of_a_run_that_ended_prints_its_summary_only(project: Project) -> None:
+    project.flow("  first: {set: {x: 1}}\n")
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    done = call("resume", newest(project))
+
+    assert code(done) == 0
+    assert "end   first" not in done.stderr
+    assert re.search(r"^ok\s+first\s+passed", done.stderr, re.MULTILINE)
 
 
 def test_the_python_function_reads_the_definition_once(project: Project) -> None:

@@ -49,6 +49,7 @@ class Log:
         self.epoch = epoch
         self.state = state
         self.events = events
+        self.earlier_events = len(events)
         self.replies: dict[str, Reply] = {}
         """To the queued commands that this owner has read, by their keys."""
         self.refused: list[str] = []

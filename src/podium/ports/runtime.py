@@ -96,6 +96,10 @@ class DrivenRun(Protocol):
     @property
     def events(self) -> Sequence[Event]: ...
     @property
+    def earlier_events(self) -> int:
+        """How many of the events are from before this process became the owner."""
+
+    @property
     def replies(self) -> Mapping[str, Reply]:
         """The replies to commands that this owner has read, by their keys."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Final, Self
 
@@ -14,6 +15,7 @@ import click
 from podium.app.project import Project
 from podium.app.run.answer import speaker
 from podium.app.run.drive import InterruptPrompt, Observer
+from podium.core.events import Event
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Refusal
 from podium.core.state import State
@@ -58,11 +60,7 @@ class Foreground:
         self._driven: DrivenRun | None = None
         self._asked: set[tuple[str, int]] = set()
         self._drawn = 0.0
-        # What has happened so far is not printed again.
-        events = events_of(project.queries.events(run))
-        self._builder.feed(events)
-        self._count = len(events)
-        self._live.skip(self._builder.view())
+        self._count = 0
 
     def __enter__(self) -> Self:
         return self
@@ -82,6 +80,8 @@ class Foreground:
         return Observer(self.on_turn, self.beside, prompt)
 
     def on_turn(self, driven: DrivenRun) -> None:
+        if self._driven is None:
+            self._skip(driven.events[: driven.earlier_events])
         self._driven = driven
         self._builder.feed(driven.events[self._count :])
         self._count = len(driven.events)
@@ -91,6 +91,12 @@ class Foreground:
         # Computing a view takes time that grows with the run, so not after every turn.
         if time.monotonic() - self._drawn > DRAW_S:
             self._update()
+
+    def _skip(self, events: Sequence[Event]) -> None:
+        """What happened before is not printed again."""
+        self._builder.feed(events)
+        self._count = len(events)
+        self._live.skip(self._builder.view())
 
     def _update(self) -> None:
         self._drawn = time.monotonic()
@@ -162,6 +168,9 @@ class Foreground:
 
     def finish(self, state: State, *, hints: bool = True) -> int:
         """Print how the run ended; returns the exit code."""
+        if self._driven is None:
+            # There was nothing to do: the run had ended.
+            self._skip(events_of(self._project.queries.events(self._run)))
         view = with_state(self._builder.view(), state, question_renderer(self._project.root))
         if view.status == "waiting":
             view = view._replace(status="parked")  # This process releases it now.

@@ -54,7 +54,15 @@ class Live:
 
     def skip(self, view: RunView) -> None:
         """Do not print what has happened before."""
-        self._changes(view)
+        steps, all_over = view.steps, True
+        for place in range(self._first, len(steps)):
+            step = steps[place]
+            all_over = all_over and step.status == "ended"
+            if all_over:
+                self._first = place + 1
+                self._printed.pop(step.path, None)
+            elif step.role != "gates":
+                self._printed[step.path] = (step.attempts, step.status == "ended")
 
     def above(self, text: str) -> None:
         """Print text above the moving lines; it stays."""
@@ -77,15 +85,10 @@ class Live:
 
     def _changes(self, view: RunView) -> list[str]:
         """A line for each start and end since the last look, in the order in which it happened."""
-        steps, all_over = view.steps, True
         lines: list[tuple[Millis, int, str]] = []
-        for place in range(self._first, len(steps)):
-            step = steps[place]
-            lines += self._new_lines(step, view)
-            all_over = all_over and step.status == "ended"
-            if all_over:
-                self._first = place + 1
-                self._printed.pop(step.path, None)
+        for place in range(self._first, len(view.steps)):
+            lines += self._new_lines(view.steps[place], view)
+        self.skip(view)
         # At the same time: inner steps end before the step around them, and new steps start after that.
         return [line for _, _, line in sorted(lines, key=lambda each: each[:2])]
 
@@ -104,7 +107,6 @@ class Live:
             level: Level = "INFO" if step.outcome in CONTINUING_OUTCOMES else "WARNING"
             if self._shows(level):
                 yield step.ended or step.entered, -1 - step.depth, self._ended(step, level)
-        self._printed[step.path] = (step.attempts, step.status == "ended")
 
     def _shows(self, level: Level) -> bool:
         return LEVELS.index(level) <= LEVELS.index(self._level)
