@@ -50,7 +50,7 @@ INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("model",),
         ("policy", "payloads", "addresses", "step_settings"),
         ("expressions",),
-        ("types", "globs", "hash_chain", "persistent_map", "fast_dataclass"),
+        ("types", "globs", "hash_chain", "json_text", "persistent_map", "fast_dataclass"),
     ),
     "workflow": (
         ("load",),

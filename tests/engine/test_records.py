@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from podium.core.types import Address
 from podium.engine.run_folder import RunFolder
 from podium.redaction.mask import Mask
 from podium.runtime.question_text import read_stored
 from podium.views.files.growing_logs import AUDIT, GROWING, LOG, STATE_LOG, TOKENS
 from podium.views.files.snapshot import SHOWN_BYTES, truncated
+from podium.views.files.summary import MOST_ROWS, summary_text
+from podium.views.run.builder import run_view
 from tests.views.kit import SILENT, Told, conforms, tell
 
 FILES = ("run.json", "state.json", "run_manifest.yaml", "run_summary.md", *GROWING)
@@ -295,6 +298,21 @@ def test_the_manifest_is_yaml_and_the_summary_says_what_matters(told: Told, fold
         "`podium diff r1` to see the change",
     ):
         assert text in summary, text
+
+
+@pytest.mark.parametrize("number", [MOST_ROWS, MOST_ROWS + 1, 10 * MOST_ROWS])
+def test_the_summary_of_a_long_run_has_its_first_steps_and_counts_the_others(told: Told, number: int) -> None:
+    view = run_view(told.events)
+    plan = next(step for step in view.steps if step.path == "plan")
+    steps = tuple(plan._replace(path=Address(f"plan~{place}")) for place in range(1, number + 1))
+    inside = tuple(step._replace(path=Address(f"{step.path}#1")) for step in steps)
+    summary = summary_text(view._replace(steps=steps + inside))
+
+    assert summary.count("| `plan~") == MOST_ROWS
+    assert f"| `plan~{MOST_ROWS}` |" in summary
+    more = f"and {number - MOST_ROWS} more in `run.json`"
+    assert (more in summary) == (number > MOST_ROWS)
+    assert ("more in `run.json`" in summary) == (number > MOST_ROWS)
 
 
 def test_words_of_strangers_cannot_break_a_line_or_a_table(tmp_path: Path, folder: Path) -> None:

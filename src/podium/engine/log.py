@@ -6,17 +6,17 @@ returns the effects they ask for.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from podium.core.codec import encode
 from podium.core.effects import Effect
 from podium.core.events import Event
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import Record, RunId
+from podium.core.json_text import compact_json
 from podium.core.messages import Message, Refusal
 from podium.core.model import Workflow
 from podium.core.state import State
@@ -103,24 +103,8 @@ class Log:
         os.close(self._head)
 
 
-def _writer() -> Callable[[Any], str]:
-    """JSON as text. `json` makes a new encoder for every value, which takes longer than encoding an event.
-
-    The codec writes trees, so no check for cycles is needed.
-    """
-    plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return plain.encode
-    write = make(None, plain.default, json.encoder.encode_basestring, None, ":", ",", False, False, True)
-    return lambda value: "".join(write(value, 0))
-
-
-_text: Final = _writer()
-
-
 def to_text(event: Event) -> str:
-    text = _text(encode(event))
+    text = compact_json(encode(event))
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -160,4 +144,11 @@ def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log
     assert head is not None
     check_unchanged(head, workflow)
     state = fold(workflow, events)
-    return Log(store, run, epoch=epoch, state=state, events=events, head_file=run_dir / CHAIN_HEAD)
+    return Log(
+        store,
+        run,
+        epoch=epoch,
+        state=state,
+        events=events,
+        head_file=run_dir / CHAIN_HEAD,
+    )

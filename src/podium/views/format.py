@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from podium.core.types import MicroUsd, Millis
@@ -52,7 +53,14 @@ LAST: Final = 253_402_300_799_000
 
 def iso(at: Millis) -> str:
     """The time as ISO 8601 in UTC with milliseconds; such texts sort by time."""
-    return _datetime(at).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    seconds, millis = divmod(min(at, LAST), 1000)
+    return f"{_second(seconds)}.{millis:03d}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
+    """The files of a run have thousands of times, most of them in the second of the one before."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def iso_or_none(at: Millis | None) -> str | None:

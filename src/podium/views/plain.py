@@ -16,6 +16,8 @@ def one_line(text: str, width: int = 160) -> str:
 
 def harmless(text: str) -> str:
     """The text without control characters."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else " " for char in text)
 
 

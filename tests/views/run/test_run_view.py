@@ -245,6 +245,8 @@ def test_the_stored_status_decides_between_waiting_and_parked_but_not_the_end(
 
 def test_times_are_utc_with_milliseconds() -> None:
     assert iso(Millis(1_767_225_600_007)) == "2026-01-01T00:00:00.007Z"
+    assert iso(Millis(1_767_225_599_999)) == "2025-12-31T23:59:59.999Z"
+    assert iso(Millis(0)) == "1970-01-01T00:00:00.000Z"
     assert iso(Millis(86_400_000_000_000_000)) == "9999-12-31T23:59:59.000Z"
 
 

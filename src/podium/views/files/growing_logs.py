@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
 from podium.core import events
 from podium.core.events import Event
+from podium.core.json_text import spaced_json
 from podium.core.types import CONTINUING_OUTCOMES
 from podium.views.files.audit_log import audit_line
 from podium.views.files.run_json import DOLLAR, cost_of
@@ -116,20 +116,17 @@ _WithoutTransition: TypeAlias = (
 
 def lines_of(seq: int, event: Event, builder: RunViewBuilder) -> Iterator[Line]:
     """The lines that an event adds. The builder must already have the event."""
-    yield LOG, _json(_log(seq, event, builder))
+    yield LOG, spaced_json(_log(seq, event, builder))
     transition = _transition(event, builder)
     if transition is not None:
-        yield STATE_LOG, _json(transition)
+        yield STATE_LOG, spaced_json(transition)
     if isinstance(event, events.AttemptEnded) and (
         event.used.calls or event.used.tokens or not event.cost_known
     ):
-        yield TOKENS, _json(_tokens(event))
+        yield TOKENS, spaced_json(_tokens(event))
     audit = audit_line(event, builder)
     if audit is not None:
         yield AUDIT, f"{iso(event.at)}  {seq:>5}  {audit}"
-
-
-_json: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 def _log(seq: int, event: Event, builder: RunViewBuilder) -> dict[str, Any]:

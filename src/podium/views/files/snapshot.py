@@ -9,6 +9,7 @@ from typing import Any, Final
 import yaml
 
 from podium.core.addresses import ROOT
+from podium.core.json_text import spaced_json
 from podium.core.types import CONTINUING_OUTCOMES, Address
 from podium.views.files.run_json import head_data, run_data
 from podium.views.plain import as_text
@@ -125,6 +126,8 @@ def _result(step: StepView, view: RunView) -> dict[str, Any]:
 
 def truncated(text: str) -> str:
     """The first 8 KB of a text (R153)."""
+    if len(text) <= SHOWN_BYTES // 4:
+        return text  # Four bytes are the longest character.
     raw = text.encode("utf-8", "replace")
     return text if len(raw) <= SHOWN_BYTES else raw[:SHOWN_BYTES].decode("utf-8", "ignore") + TRUNCATED
 
@@ -137,11 +140,8 @@ def readable(data: Mapping[str, Any]) -> str:
 
 def _element_wise(value: Any) -> str:
     if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(f"    {_compact(each)}" for each in value) + "\n  ]"
+        return "[\n" + ",\n".join(f"    {spaced_json(each)}" for each in value) + "\n  ]"
     if isinstance(value, dict) and any(isinstance(each, dict) for each in value.values()):
-        rows = (f"    {json.dumps(str(key))}: {_compact(each)}" for key, each in value.items())
+        rows = (f"    {json.dumps(str(key))}: {spaced_json(each)}" for key, each in value.items())
         return "{\n" + ",\n".join(rows) + "\n  }"
-    return _compact(value)
-
-
-_compact: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    return spaced_json(value)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from podium.core.types import CONTINUING_OUTCOMES
+from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.views.format import duration, iso
 from podium.views.plain import as_text, one_line, short_id
-from podium.views.run.view import RunView, duration_of, elapsed
+from podium.views.run.view import RunView, StepView, duration_of, elapsed
 from podium.views.text.costs import cost, fallback_text, limit_text, outcome_text, usage_text
 from podium.views.text.landing import landing_note, landing_words
 from podium.views.text.next_steps import next_steps, waits_for
@@ -22,7 +22,7 @@ def summary_text(view: RunView) -> str:
     parts = [
         _title(view),
         _inputs(view),
-        _table("Steps", ("step", "outcome", "attempts", "time", "cost"), _steps(view)),
+        _step_table(view),
         _table("Gates", ("gate", "outcome", "message"), _gates(view)),
         _table("Reviews", ("reviewer", "verdict", "score", "findings", "tree"), _reviews(view)),
         _table("People", ("question", "answer", "by", "text"), _people(view)),
@@ -52,25 +52,31 @@ def _inputs(view: RunView) -> str:
     return "\n".join(["## Inputs", "", *rows]) if rows else ""
 
 
-def _table(title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def _table(title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, more: int = 0) -> str:
+    """A table with the first rows; `more` rows were left out before."""
     all_rows = list(rows)
     if not all_rows:
         return ""
     lines = [f"## {title}", "", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     lines += [f"| {' | '.join(row)} |" for row in all_rows[:MOST_ROWS]]
-    if len(all_rows) > MOST_ROWS:
-        lines += ["", f"and {len(all_rows) - MOST_ROWS} more in `run.json`"]
+    more += max(0, len(all_rows) - MOST_ROWS)
+    if more:
+        lines += ["", f"and {more} more in `run.json`"]
     return "\n".join(lines)
 
 
-def _steps(view: RunView) -> Iterator[tuple[str, ...]]:
-    for step in view.steps:
-        if step.role in ("step", "finally") and "#" not in step.path:
-            took = duration(duration_of(step, view.at))
-            outcome = (
-                f"{outcome_text(step)}; {fallback_text(step)}" if step.passed_over else outcome_text(step)
-            )
-            yield f"`{step.path}`", _cell(outcome, 400), str(step.attempts or ""), took, cost(step)
+def _step_table(view: RunView) -> str:
+    # A run may have thousands of steps, so only the rows of the table are written.
+    steps = [step for step in view.steps if step.role in ("step", "finally") and "#" not in step.path]
+    rows = (_step(step, view.at) for step in steps[:MOST_ROWS])
+    columns = ("step", "outcome", "attempts", "time", "cost")
+    return _table("Steps", columns, rows, more=max(0, len(steps) - MOST_ROWS))
+
+
+def _step(step: StepView, now: Millis) -> tuple[str, ...]:
+    took = duration(duration_of(step, now))
+    outcome = f"{outcome_text(step)}; {fallback_text(step)}" if step.passed_over else outcome_text(step)
+    return f"`{step.path}`", _cell(outcome, 400), str(step.attempts or ""), took, cost(step)
 
 
 def _gates(view: RunView) -> Iterator[tuple[str, ...]]:

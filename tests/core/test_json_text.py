@@ -1,0 +1,35 @@
+"""The one encoder for many values writes what `json` does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.core.json_text import compact_json, spaced_json
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(PLAIN)
+def test_a_plain_value_is_written_as_json_does(value: Any) -> None:
+    assert spaced_json(value) == json.dumps(value, ensure_ascii=False)
+    assert compact_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def test_a_value_that_is_not_plain_is_text_for_people_and_a_fault_elsewhere() -> None:
+    assert spaced_json({"x": {1j}}) == '{"x": "{1j}"}'
+    with pytest.raises(TypeError):
+        compact_json({"x": {1j}})
+
+
+def test_a_failed_value_leaves_nothing_behind() -> None:
+    with pytest.raises(TypeError):
+        compact_json([1, 1j])
+    assert compact_json([1]) == "[1]"
