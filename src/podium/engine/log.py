@@ -43,6 +43,7 @@ class Log:
         epoch: int,
         state: State,
         events: list[Event],
+        hashes: list[str],
         head_file: Path,
     ) -> None:
         self.run = run
@@ -50,6 +51,8 @@ class Log:
         self.state = state
         self.events = events
         self.earlier_events = len(events)
+        self.hashes = hashes
+        """Those of the events in their chain."""
         self.replies: dict[str, Reply] = {}
         """To the queued commands that this owner has read, by their keys."""
         self.refused: list[str] = []
@@ -95,6 +98,7 @@ class Log:
         )
         if queued is not None:
             self.replies[queued.name] = Accepted()
+        self.hashes.extend(record.hash for record in records)
         # Outside the database, so that `verify` notices when events at the end of the log are gone. Of fixed length
         # and written over in place: one system call per turn.
         os.pwrite(self._head, f"{records[-1].seq:>12} {records[-1].hash}\n".encode(), 0)
@@ -144,11 +148,13 @@ def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log
     assert head is not None
     check_unchanged(head, workflow)
     state = fold(workflow, events)
+    hashes = [record.hash for record in records]
     return Log(
         store,
         run,
         epoch=epoch,
         state=state,
         events=events,
+        hashes=hashes,
         head_file=run_dir / CHAIN_HEAD,
     )

@@ -1,7 +1,7 @@
 """Writes the folder of a run: views of its events for people and other programs; the engine never relies on them.
 
 Rule 1: a file is complete at every moment. A snapshot is replaced by a whole-file write; a growing log is compared with
-the events when a process first writes it, and repaired.
+the events when a process first writes it, and repaired, unless it is exactly as the last owner left it.
 Rule 2: writing takes a small share of the time. A turn takes less than a millisecond, these files take several and more
 in long runs; so a patient caller has to wait for a multiple of what the last write took.
 """
@@ -16,6 +16,14 @@ from typing import Final
 
 from podium.core.events import Event
 from podium.core.state import State
+from podium.engine.written_files import (
+    MARKER,
+    WrittenFile,
+    content_of,
+    digest_of,
+    unchanged_files,
+    write_marker,
+)
 from podium.files import atomic
 from podium.ports.exporter import RunExporter
 from podium.redaction.mask import Mask
@@ -63,22 +71,36 @@ class RunFolder:
         self._is_current = False
         self._lines = dict.fromkeys(growing_logs.GROWING, "")
         """What has not been written yet."""
-        self._sizes: dict[str, int] = {}
-        """The size that each growing file must have before the next lines; absent: not compared yet."""
+        self._files: dict[str, WrittenFile] = {}
+        """What each growing file must have before the next lines; absent: not compared yet."""
         self._written: dict[str, str] = {}
         self._next = 0.0
         self._events: Sequence[Event] = ()
 
-    def write(self, events: Sequence[Event], state: State | None, *, patient: bool = False) -> bool:
-        """Bring the folder up to date with all events so far; False tells a patient caller to ask again later."""
+    def write(
+        self,
+        events: Sequence[Event],
+        state: State | None,
+        *,
+        patient: bool = False,
+        hashes: Sequence[str] = (),
+    ) -> bool:
+        """Bring the folder up to date with all events so far; False tells a patient caller to ask again later.
+
+        `hashes`: those of the events in their chain. With them, what an earlier owner wrote is not made again.
+        """
         if len(events) == self._count and self._is_current:
             return True
         if patient and self._clock() < self._next:
             return False
         start = self._clock()
         self._is_current = False
+        if self._is_first and hashes:
+            self._take_over(events, hashes)
         self._add_lines(events)
         self._write_growing()
+        if hashes and not patient:
+            write_marker(self._dir, self._files, hashes, self._count)
         self._write_snapshots(state)
         self._is_current = True
         took = self._clock() - start
@@ -87,8 +109,17 @@ class RunFolder:
 
     def rebuild(self, events: Sequence[Event], state: State | None = None) -> None:
         """Write all files again, whatever they contain."""
-        self._sizes, self._written, self._is_current = {}, {}, False
+        self._files, self._written, self._is_current = {}, {}, False
         self.write(events, state)
+
+    def _take_over(self, events: Sequence[Event], hashes: Sequence[str]) -> None:
+        """Go on after the lines that an earlier owner wrote, if they are still there unchanged."""
+        unchanged = unchanged_files(self._dir, growing_logs.GROWING, hashes[: len(events)], self._mask)
+        if unchanged is not None:
+            self._count, self._files = unchanged
+            self._builder.feed(events[: self._count])
+            self._is_first = False
+            self._discard_leftovers()
 
     def _add_lines(self, events: Sequence[Event]) -> None:
         self._events = events
@@ -98,7 +129,7 @@ class RunFolder:
 
     def _write_growing(self) -> None:
         self._make_folder()
-        if len(self._sizes) < len(self._lines):
+        if len(self._files) < len(self._lines):
             self._compare()
         for name, text in self._lines.items():
             self._lines[name] = ""
@@ -117,15 +148,16 @@ class RunFolder:
         return _new_lines(self._events, 0, RunViewBuilder(), self._mask)
 
     def _append(self, path: Path, data: bytes) -> None:
-        # Forget the size until the write is done, so that after a full disk the next write compares the file again.
-        expected = self._sizes.pop(path.name)
+        # Forget the file until the write is done, so that after a full disk the next write compares it again.
+        size, digest = self._files.pop(path.name)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "ab") as file:
-            is_ours = os.fstat(handle).st_size == expected
+            is_ours = os.fstat(handle).st_size == size
             if is_ours:
                 file.write(data)
         if is_ours:
-            self._sizes[path.name] = expected + len(data)
+            digest.update(data)
+            self._files[path.name] = WrittenFile(size + len(data), digest)
         else:
             # Another process wrote to it, such as `podium show --rebuild` a moment ago.
             self._repair(path, self._all_lines()[path.name])
@@ -133,14 +165,14 @@ class RunFolder:
     def _repair(self, path: Path, expected: str) -> None:
         """Append what is missing if the file is a prefix of the expected text; otherwise replace it."""
         data = encode_utf8(expected)
-        present = _content(path)
+        present = content_of(path)
         if present is not None and data.startswith(present):
-            self._sizes[path.name] = len(present)
+            self._files[path.name] = WrittenFile(len(present), digest_of(present))
             if len(present) < len(data):
                 self._append(path, data[len(present) :])
         else:
             atomic.write(path, data)
-        self._sizes[path.name] = len(data)
+            self._files[path.name] = WrittenFile(len(data), digest_of(data))
 
     def _write_snapshots(self, state: State | None) -> None:
         view = self._builder.view()
@@ -157,10 +189,13 @@ class RunFolder:
             exporter.write(view, self._events)
 
     def _make_folder(self) -> None:
-        if self._sizes:
+        if self._files:
             return
         self._dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic.discard_leftovers(self._dir, (*SNAPSHOTS, *growing_logs.GROWING))
+        self._discard_leftovers()
+
+    def _discard_leftovers(self) -> None:
+        atomic.discard_leftovers(self._dir, (*SNAPSHOTS, *growing_logs.GROWING, MARKER))
 
 
 def _new_lines(events: Sequence[Event], after: int, builder: RunViewBuilder, mask: Mask) -> dict[str, str]:
@@ -177,10 +212,3 @@ def _masked(lines: list[str], mask: Mask) -> str:
     """Mask line by line, since a line must not depend on those it is written with; but only if there is a secret."""
     text = "".join(lines)
     return "".join(mask.text(line) for line in lines) if mask.hides(text) else text
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes() if not path.is_symlink() else None
-    except FileNotFoundError:
-        return None

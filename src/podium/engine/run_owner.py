@@ -138,5 +138,5 @@ async def _keep_written(folder: RunFolder, log: Log) -> None:
 
 
 async def _write(folder: RunFolder, log: Log, *, patient: bool = False) -> bool:
-    events, state = tuple(log.events), log.state
-    return await anyio.to_thread.run_sync(lambda: folder.write(events, state, patient=patient))
+    events, state, hashes = tuple(log.events), log.state, tuple(log.hashes)
+    return await anyio.to_thread.run_sync(lambda: folder.write(events, state, patient=patient, hashes=hashes))

@@ -1,0 +1,93 @@
+"""What the last owner of a run left in its growing files, so that the next one need not make all lines again to compare.
+
+`written.json` in the run folder has the size and digest of each growing file, and the number and chain hash of the event
+up to which they were written. Rule: it is believed only if every file is exactly as it says and the log has that very
+event; whatever differs, the files are compared with the events as if it were missing. Like the files, it is a view of
+the log: nothing else relies on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from podium import __version__
+from podium.files import atomic
+from podium.redaction.mask import Mask
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+MARKER: Final = "written.json"
+MOST_BYTES: Final = 1 << 16
+"""More than a marker has."""
+
+
+class WrittenFile(NamedTuple):
+    size: int
+    digest: _Hash
+    """Of the whole content; it goes on with what is appended."""
+
+
+def digest_of(data: bytes) -> _Hash:
+    return hashlib.sha256(data, usedforsecurity=False)
+
+
+def write_marker(folder: Path, files: Mapping[str, WrittenFile], hashes: Sequence[str], count: int) -> None:
+    """Note that the files have the lines of the first `count` events; `hashes` are those of the chain."""
+    sums = {name: [file.size, file.digest.hexdigest()] for name, file in files.items()}
+    marker = {"podium": __version__, "seq": count, "hash": hashes[count - 1], "files": sums}
+    # Not forced to the disk: one that is behind the files, or ahead of them, does not match them.
+    atomic.write(folder / MARKER, json.dumps(marker).encode(), fsync=False)
+
+
+def unchanged_files(
+    folder: Path, names: Sequence[str], hashes: Sequence[str], mask: Mask
+) -> tuple[int, dict[str, WrittenFile]] | None:
+    """How many events the files have the lines of, and the files; None if one is not as its last owner left it.
+
+    A file with a text that is a secret by now does not count as unchanged, so that it is written again without.
+    """
+    marker = _read_marker(folder)
+    if marker is None or marker.get("podium") != __version__:
+        return None
+    count, sums = marker.get("seq"), marker.get("files")
+    if type(count) is not int or not 0 < count <= len(hashes) or marker.get("hash") != hashes[count - 1]:
+        return None
+    if not isinstance(sums, dict) or sums.keys() != set(names):
+        return None
+    files = {}
+    for name in names:
+        data = content_of(folder / name)
+        if data is None or mask.apply(data) != data:
+            return None
+        file = WrittenFile(len(data), digest_of(data))
+        if sums[name] != [file.size, file.digest.hexdigest()]:
+            return None
+        files[name] = file
+    return count, files
+
+
+def _read_marker(folder: Path) -> dict[str, Any] | None:
+    data = content_of(folder / MARKER, most=MOST_BYTES)
+    try:
+        marker = None if data is None else json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return marker if isinstance(marker, dict) else None
+
+
+def content_of(path: Path, *, most: int = -1) -> bytes | None:
+    """The content of a file, or its beginning; None if there is none, or only a link."""
+    if path.is_symlink():
+        return None
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return file.read(most)
