@@ -49,7 +49,7 @@ class _Records:
         _make_runs(project)
         return tuple(
             self._beside_empty(project, f"podium {command}, {RUNS:,} runs", (command,), bound)
-            for command, bound in (("runs", 16), ("inbox", 16), ("show", 16))
+            for command, bound in (("runs", 11), ("inbox", 13), ("show", 14))
         )
 
     def long_run(self) -> tuple[Cost, ...]:

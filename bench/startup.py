@@ -45,9 +45,9 @@ BUDGETS: Final = (
     Budget("podium --help", ("--help",), 7, 120, 40),
     Budget("podium validate", ("validate", str(WORKFLOW)), 20, 380, 60),
     Budget("podium run, one `set` step", ("run", "one_step.yaml"), 37, 620, 60),
-    Budget("podium show", ("show",), 20, 280, 60),
-    Budget("podium runs", ("runs",), 20, 280, 60),
-    Budget("podium inbox", ("inbox",), 20, 280, 60),
+    Budget("podium show", ("show",), 14, 230, 60),
+    Budget("podium runs", ("runs",), 14, 230, 60),
+    Budget("podium inbox", ("inbox",), 14, 230, 60),
 )
 
 

@@ -8,9 +8,8 @@ from typing import Final
 from podium.core.expressions.nodes import Arith, Call, Compare, Const, Field, Name, Node
 from podium.core.model import Agent, Output, Step
 from podium.core.policy import Estimate
-from podium.core.queries.graph import ACTIONS
 from podium.core.step_settings import Prompt
-from podium.core.types import MicroUsd
+from podium.core.types import ACTIONS, MicroUsd
 
 VARS: Final = ("a", "b", "c")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.json_text import compact_json, spaced_json
+from podium.core.json_text import compact_json, read_json, spaced_json
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -21,12 +21,20 @@ PLAIN = st.recursive(
 def test_a_plain_value_is_written_as_json_does(value: Any) -> None:
     assert spaced_json(value) == json.dumps(value, ensure_ascii=False)
     assert compact_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    assert read_json(spaced_json(value)) == value
 
 
 def test_a_value_that_is_not_plain_is_text_for_people_and_a_fault_elsewhere() -> None:
     assert spaced_json({"x": {1j}}) == '{"x": "{1j}"}'
     with pytest.raises(TypeError):
         compact_json({"x": {1j}})
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}{}", "{},", "{} x", "[] []", "\ufeff{}"])
+def test_a_text_that_is_not_one_value_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"line 1 column \d|BOM"):
+        read_json(text)
+    assert read_json(' {"x": 1} \n') == {"x": 1}
 
 
 def test_a_failed_value_leaves_nothing_behind() -> None:

@@ -12,7 +12,7 @@ import yaml
 from podium.core.types import Address
 from podium.engine.run_folder import RunFolder
 from podium.redaction.mask import Mask
-from podium.runtime.question_text import read_stored
+from podium.runtime.stored_view import read_stored
 from podium.views.files.growing_logs import AUDIT, GROWING, LOG, STATE_LOG, TOKENS
 from podium.views.files.snapshot import SHOWN_BYTES, truncated
 from podium.views.files.summary import MOST_ROWS, summary_text

@@ -98,6 +98,24 @@ def test_a_run_imports_only_the_kinds_of_work_that_its_steps_need(tmp_path: Path
     }
 
 
+def test_looking_at_runs_needs_neither_their_definition_nor_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "workflow.yaml").write_text("podium: 1\nname: notes\nsteps:\n  note: {set: {x: 1}}\n")
+    modules("run", "workflow.yaml", cwd=tmp_path)
+
+    for command in ("runs", "inbox", "show"):
+        imported = modules(command, cwd=tmp_path)
+        assert "podium.views.run.builder" in imported, command
+        unneeded = {
+            "asyncio",
+            "socket",
+            "yaml",
+            "podium.core.model",
+            "podium.core.state",
+            "podium.core.evolve",
+        }
+        assert not imported & unneeded, command
+
+
 @pytest.mark.req("C23")
 def test_only_a_watch_that_waits_needs_watchfiles(tmp_path: Path) -> None:
     assert "watchfiles" not in modules("watch", "--help", cwd=tmp_path)

@@ -1,4 +1,8 @@
-"""JSON texts, written by one encoder for many values. `json` makes a new one for each, which takes as long as a small value."""
+"""JSON texts of many small values, written and read at half the cost of `json.dumps` and `json.loads`.
+
+`json` makes a new encoder for each value, and looks for white space around each text; both take as long as the value of an
+event.
+"""
 
 from __future__ import annotations
 
@@ -25,3 +29,13 @@ def json_writer(*, separators: tuple[str, str], default: Callable[[Any], Any] | 
 compact_json: Final = json_writer(separators=(",", ":"))
 spaced_json: Final = json_writer(separators=(", ", ": "), default=str)
 """For files that people read; a value that is not plain becomes text."""
+
+_value_at_front: Final = json.JSONDecoder().raw_decode
+
+
+def read_json(text: str) -> Any:
+    """The value of a text, which may have nothing else in it but white space; raises ValueError."""
+    if not text.startswith("{"):
+        return json.loads(text)
+    value, end = _value_at_front(text)
+    return value if end == len(text) else json.loads(text)

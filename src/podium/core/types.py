@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal, NewType, TypeAlias, get_args
 
 Millis = NewType("Millis", int)
@@ -91,3 +92,11 @@ Unit: TypeAlias = Literal["usd", "tokens", "calls", "window", "time", "transitio
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
 RunStatus: TypeAlias = Literal["passed", "failed", "rejected", "limited", "timed_out", "cancelled"]
+
+ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "!exhausted": ("retry", "accept", "fail"),
+    "!consent": ("rerun", "fail"),
+    "!price": ("proceed", "halt"),
+    "!advice": ("proceed", "force_complete", "retry_different", "halt", "dump_context"),
+}
+"""The actions that answer the engine's own questions, by their names."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +28,7 @@ def lease(run_dir: Path) -> Iterator[None]:
             # Another process may only have asked whether the run is owned, which takes the lock for a moment.
             if is_owned(run_dir):
                 raise _owned(run_dir)
-        content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
+        content = json.dumps({"pid": os.getpid(), "host": os.uname().nodename}).encode()
         os.ftruncate(handle, 0)
         os.pwrite(handle, content, 0)
         yield

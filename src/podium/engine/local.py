@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from podium.core.events import RunEnded
 from podium.core.hash_chain import FIRST_HASH, Record, RunId
 from podium.core.messages import Cancel, Command, Guide, Pause, Refusal
-from podium.core.state import State
 from podium.core.types import ABANDONED
 from podium.engine.lease import is_owned, lease
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
@@ -37,6 +36,7 @@ from podium.runtime.commands import decode_reply, encode_command
 from podium.runtime.records import events_of, read_records
 
 if TYPE_CHECKING:
+    from podium.core.state import State
     from podium.runtime.prepared_run import PreparedRun
 
 LOOK_S: Final = 0.02

@@ -27,7 +27,7 @@ from podium.engine.written_files import (
 from podium.files import atomic
 from podium.ports.exporter import RunExporter
 from podium.redaction.mask import Mask
-from podium.runtime.question_text import read_stored
+from podium.runtime.stored_view import read_stored
 from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
 from podium.views.files.summary import SUMMARY, summary_text

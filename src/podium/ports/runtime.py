@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from podium.core.events import Event
 from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.core.messages import Cancel, Command, Refusal, Start
-from podium.core.model import Workflow
-from podium.core.state import State
 from podium.core.types import Address, Millis
 from podium.errors import ConfigurationError, PodiumError
 from podium.ports.store import RunHead
+
+if TYPE_CHECKING:
+    from podium.core.model import Workflow
+    from podium.core.state import State
 
 
 @dataclass(frozen=True, slots=True)

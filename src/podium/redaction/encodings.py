@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import quote, quote_plus
 
 SHORTEST: Final = 6
 """Minimum length of a secret; a shorter one would also match harmless text, so it is refused."""
@@ -61,6 +60,8 @@ def _json_once(text: str) -> Iterator[str]:
 
 
 def _url(raw: bytes) -> Iterator[str]:
+    from urllib.parse import quote, quote_plus  # Imported here: most runs have no secret.
+
     every = "".join(f"%{byte:02X}" for byte in raw)
     for escaped in (*(quote(raw, safe=safe) for safe in URL_SAFE), quote_plus(raw), every):
         yield escaped

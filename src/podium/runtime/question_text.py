@@ -1,8 +1,7 @@
-"""The text of a question with its names filled in: rendered, or as it was last written."""
+"""The text of a question with its names filled in."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from podium.core.model import Agent, Human
 from podium.core.queries.graph import TO_A_PERSON, workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Leaf, State
-from podium.views.files.snapshot import RUN
 from podium.views.run.questions import as_written
 from podium.workflow.prompts.prompt import PromptError, plain_prompt
 
@@ -43,15 +41,6 @@ def question_renderer(project: Path) -> Callable[[State, Leaf], str]:
             return as_written(state, leaf)
 
     return render
-
-
-def read_stored(run_dir: Path) -> dict[str, Any]:
-    """The last `run.json` of a run, for the texts in it; empty if it is missing or unreadable."""
-    try:
-        stored = json.loads((run_dir / RUN).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return stored if isinstance(stored, dict) else {}
 
 
 class _Names(Mapping[str, Any]):

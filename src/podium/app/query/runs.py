@@ -6,18 +6,17 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from podium.core.evolve.evolve import fold
+from podium.core.events import Event
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Millis
 from podium.errors import PodiumError
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead
-from podium.runtime.question_text import question_renderer, read_stored
 from podium.runtime.records import event_of, events_of
+from podium.runtime.stored_view import read_stored
 from podium.views.format import iso
 from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.costs import By, CostReport, cost_report
-from podium.views.run.questions import with_state
 from podium.views.run.stored_text import has_texts_for, with_stored
 from podium.views.run.view import RunView, ViewStatus, with_status
 
@@ -58,15 +57,25 @@ def show(project: Project, head: RunHead) -> RunView:
         view.status == "running" and head.status == "waiting" and len(shown.pending) == len(view.pending)
     )
     if by_hand or not has_texts_for(view, stored):
-        workflow = _definition(project, head)
-        if workflow is not None:
-            shown = with_state(view, fold(workflow, events), question_renderer(project.root))
+        shown = _from_definition(project, head, events) or shown
     return _with_status(project.runtime, shown, head)
+
+
+def _from_definition(project: Project, head: RunHead, events: Sequence[Event]) -> RunView | None:
+    """The view with the texts of its questions from the definition; None if that is no longer there."""
+    # Imported here: the view that was stored mostly has all the words.
+    from podium.core.evolve.evolve import fold
+    from podium.runtime.question_text import question_renderer
+    from podium.views.run.questions import with_state
+
+    workflow = _definition(project, head)
+    if workflow is None:
+        return None
+    return with_state(run_view(events), fold(workflow, events), question_renderer(project.root))
 
 
 def _definition(project: Project, head: RunHead) -> Workflow | None:
     """None if it is no longer the one the run was started with, or cannot be read."""
-    # Imported here: the view that was stored mostly has all the words.
     from podium.app.run.start import workflow_of
 
     try:

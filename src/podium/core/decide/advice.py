@@ -10,9 +10,9 @@ from podium.core.decide import breaker, entry
 from podium.core.decide.entry import ScopeEnd
 from podium.core.events import Event, JumpOrdered
 from podium.core.model import Block, Human
-from podium.core.queries.graph import ACTIONS, HALTED, TO_A_PERSON, body_of
+from podium.core.queries.graph import HALTED, TO_A_PERSON, body_of
 from podium.core.state import Instance, Scope, State
-from podium.core.types import Address, Millis
+from podium.core.types import ACTIONS, Address, Millis
 
 
 class Decision(NamedTuple):

@@ -28,7 +28,7 @@ from podium.core.model import (
 from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
 from podium.core.step_settings import Prompt
-from podium.core.types import CONTINUING_OUTCOMES, Address, Tree
+from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
 BLOCKS: Final = (Block, Call)
@@ -60,13 +60,6 @@ TO_A_PERSON: Final = "person:"
 
 HALTED: Final = "halted"
 """The reason of an end that a person or the advisor decided."""
-
-ACTIONS: Final = {
-    "!exhausted": ("retry", "accept", "fail"),
-    "!consent": ("rerun", "fail"),
-    "!price": ("proceed", "halt"),
-    "!advice": ("proceed", "force_complete", "retry_different", "halt", "dump_context"),
-}
 
 
 def actions_of(step: Step) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from typing import Any, Final, TypeAlias, assert_never
 from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.events import Event
-from podium.core.queries.graph import ACTIONS
-from podium.core.types import CONTINUING_OUTCOMES, Address, MicroUsd, Millis, Tree
+from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
 from podium.views.run.freshness import Freshness
 from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus

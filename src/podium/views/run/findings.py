@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from podium.core.model import Agent
 from podium.core.payloads import Verdict
-from podium.core.state import Leaf, State
 from podium.core.types import Address
 from podium.views.run.view import StepView
+
+if TYPE_CHECKING:
+    from podium.core.state import Leaf, State
 
 Trend: TypeAlias = Literal["", "improving", "plateau", "diverging"]
 _NUMBERS: Final = re.compile(r"[~#]\d+")
@@ -58,6 +59,9 @@ def in_view(steps: Iterable[StepView]) -> Iterator[JudgedStep]:
 
 def in_state(state: State) -> Iterator[JudgedStep]:
     """The verdicts in a state, in the order of their reviews."""
+    # Imported here: a view of events needs neither the state nor the model.
+    from podium.core.state import Leaf
+
     reviewers = [leaf for leaf in state.instances.values() if isinstance(leaf, Leaf) and _is_judge(leaf)]
     for leaf in sorted(reviewers, key=lambda leaf: leaf.place.entered):
         if leaf.answer is not None and leaf.answer.verdict is not None:
@@ -65,6 +69,8 @@ def in_state(state: State) -> Iterator[JudgedStep]:
 
 
 def _is_judge(leaf: Leaf) -> bool:
+    from podium.core.model import Agent
+
     verb = leaf.place.step.verb
     return isinstance(verb, Agent) and verb.judge
 
