@@ -136,20 +136,34 @@ def quick(cls: R) -> R:
 
 
 def _copier(cls: Any) -> Callable[..., Any]:
-    lines = "".join(f"    copy.{name} = self.{name}\n" for name in cls.__slots__)
+    """A `_replace` that generates a function for each set of fields it is called with: there are a few dozen in all."""
+    copiers: dict[tuple[str, ...], Callable[[Any, dict[str, Any]], Any]] = {}
+    mutable = _twin(cls)
+
+    def _replace(self: Any, **changes: Any) -> Any:
+        names = tuple(changes)
+        copier = copiers.get(names)
+        if copier is None:
+            copier = copiers[names] = _copier_for(cls, mutable, frozenset(names))
+        return copier(self, changes)
+
+    return _replace
+
+
+def _copier_for(cls: Any, mutable: type[Any], names: frozenset[str]) -> Callable[[Any, dict[str, Any]], Any]:
+    unknown = names.difference(cls.__slots__)
+    if unknown:
+        raise AttributeError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
+    values = {name: f"changes[{name!r}]" if name in names else f"self.{name}" for name in cls.__slots__}
+    lines = "".join(f"    copy.{name} = {value}\n" for name, value in values.items())
     source = (
-        f"def _replace(self, **changes):\n    copy = _new(_mutable)\n{lines}    for name, value in changes.items():\n"
-        "        _set(copy, name, value)\n    copy.__class__ = _kind\n    return copy\n"
+        f"def copy_with(self, changes):\n    copy = _new(_mutable)\n{lines}"
+        "    copy.__class__ = _kind\n    return copy\n"
     )
-    namespace: dict[str, Any] = {
-        "_new": object.__new__,
-        "_mutable": _twin(cls),
-        "_set": setattr,
-        "_kind": cls,
-    }
+    namespace: dict[str, Any] = {"_new": object.__new__, "_mutable": mutable, "_kind": cls}
     exec(source, namespace)  # noqa: S102 (only field names are inserted)
-    replace: Callable[..., Any] = namespace["_replace"]
-    return replace
+    copy_with: Callable[[Any, dict[str, Any]], Any] = namespace["copy_with"]
+    return copy_with
 
 
 class _Fields:
