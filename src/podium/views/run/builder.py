@@ -114,7 +114,14 @@ class RunViewBuilder:
         return "waiting" if waits and not self._flying else "running"
 
     def _take(self, event: Event) -> None:
+        # The most frequent first: a match tries one case after another.
         match event:
+            case events.StepEntered():
+                self._steps[event.path] = StepView(
+                    event.path, event.parent, event.role, event.visit, event.at, base=event.base
+                )
+            case events.StepEnded():
+                self._end(event)
             case events.RunStarted():
                 self._started, self._head = event, event.tree
             case events.RunEnded():
@@ -122,16 +129,10 @@ class RunViewBuilder:
                 self._pending.clear()
             case events.RunPaused() | events.RunResumed():
                 self._paused = isinstance(event, events.RunPaused)
-            case events.StepEntered():
-                self._steps[event.path] = StepView(
-                    event.path, event.parent, event.role, event.visit, event.at, base=event.base
-                )
             case events.StepExpanded():
                 self._change(event.path, status="running", attempts=1, items=event.items)
             case events.StepReopened():
                 self._change(event.path, attempts=event.attempt)
-            case events.StepEnded():
-                self._end(event)
             case events.JoinEnded():
                 if event.tree is not None and event.path == ROOT:
                     self._head = event.tree

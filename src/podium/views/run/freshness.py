@@ -20,7 +20,6 @@ _Ignored: TypeAlias = (
     | events.GuidanceGiven
     | events.LimitRaised
     | events.StepExpanded
-    | events.StepEnded
     | events.AttemptQueued
     | events.AttemptStarted
     | events.AttemptDoubted
@@ -60,6 +59,8 @@ class Freshness:
                 siblings = self._newest.setdefault(event.parent, {})
                 self._outdated.update(siblings[index] for index in event.stale if index in siblings)
                 siblings[event.index] = event.path
+            case events.StepEnded():
+                pass  # As frequent as an entry, so it is not looked for among all that is ignored.
             case events.StepReopened():
                 self._outdated.update(self._newest.pop(event.path, {}).values())
             case events.ApprovalAsked():

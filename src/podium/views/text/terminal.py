@@ -71,7 +71,7 @@ def in_outline_order(steps: Iterable[StepView]) -> list[StepView]:
 
 def _parent_address(path: str) -> str:
     """The enclosing address: for `each[2]/test#1/lint` it is `each[2]/test#1`, then `each[2]/test`, ..."""
-    return path[: max(0, *(path.rfind(sign) for sign in "/[#"))]
+    return path[: max(0, path.rfind("/"), path.rfind("["), path.rfind("#"))]
 
 
 def head_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
@@ -96,12 +96,13 @@ def step_lines(steps: Iterable[StepView], now: Millis, paint: Paint) -> Iterator
 
 def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
     mark, tone = mark_of(step)
-    notes = [cost(step)] if cost(step) else []
+    price, why = cost(step), _explanation(step)
+    notes = [price] if price else []
     notes += [plural(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
     notes += [f"from {step.reused}"] if step.reused else []
     notes += ["stale"] if step.stale else []
     notes += [fallback_text(step)] if step.passed_over else []
-    notes += [_explanation(step)] if _explanation(step) else []
+    notes += [why] if why else []
     took = duration(duration_of(step, now))
     return f"{paint(mark, tone)} {name}  {outcome_text(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()
 
