@@ -6,14 +6,14 @@ The tables say what the rules are; test_architecture.py applies them to Podium a
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
+
+from tests.syntax import Imported, syntax_of
 
 PACKAGE: Final = "podium"
 
@@ -243,7 +243,7 @@ def package_faults(src: Path) -> tuple[str, ...]:
     for folder in sorted({path.parent for path in modules(src).values()}):
         name = folder.relative_to(src).as_posix()
         entry = folder / "__init__.py"
-        if not entry.is_file() or not ast.get_docstring(ast.parse(entry.read_text("utf-8"))):
+        if not entry.is_file() or not syntax_of(entry.read_text("utf-8")).docstring:
             faults.append(f"{name}/__init__.py has no docstring that says what the package is for")
         count = sum(path.name != "__init__.py" for path in folder.glob("*.py"))
         if count > MAX_MODULES:
@@ -308,16 +308,9 @@ def named_agents(text: str, names: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name in words & names if name not in ORDINARY_WORDS or text == name)
 
 
-@cache
 def literals(source: str) -> tuple[tuple[int, str], ...]:
     """The texts of a module that are not docstrings, with their lines."""
-    nodes = list(ast.walk(ast.parse(source)))
-    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    return tuple(
-        (node.lineno, node.value)
-        for node in nodes
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone
-    )
+    return tuple((line, text) for line, text, is_alone in syntax_of(source).texts if not is_alone)
 
 
 def modules(src: Path) -> dict[str, Path]:
@@ -338,38 +331,22 @@ def imports(src: Path) -> Iterator[Import]:
     """All imports of the package, also those inside functions and under TYPE_CHECKING."""
     known = modules(src)
     for module, path in known.items():
-        nodes = nodes_of(path.read_text("utf-8"))
-        typing_only = {id(inner) for node in nodes if is_typing_block(node) for inner in ast.walk(node)}
         file = path.relative_to(src)
-        for node in nodes:
-            for target in targets(node, module, is_package=path.name == "__init__.py"):
-                where = f"{file}:{getattr(node, 'lineno', 0)}"
-                yield Import(module, nearest(target, known), where, id(node) in typing_only)
+        for found in syntax_of(path.read_text("utf-8")).imports:
+            for target in targets(found, module, is_package=path.name == "__init__.py"):
+                yield Import(module, nearest(target, known), f"{file}:{found.line}", found.only_types)
 
 
-@cache
-def nodes_of(text: str) -> tuple[ast.AST, ...]:
-    """The imports, functions and conditions of a source text, read once for all checks."""
-    kinds = (ast.Import, ast.ImportFrom, ast.If, ast.FunctionDef, ast.AsyncFunctionDef)
-    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
-
-
-def is_typing_block(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-
-
-def targets(node: ast.AST, module: str, *, is_package: bool) -> tuple[str, ...]:
-    if isinstance(node, ast.Import):
-        return tuple(alias.name for alias in node.names)
-    if isinstance(node, ast.ImportFrom):
-        base = node.module or ""
-        if node.level:
-            package = module.split(".") if is_package else module.split(".")[:-1]
-            base = ".".join(package[: len(package) - node.level + 1] + ([base] if base else []))
-        if base.split(".")[0] != PACKAGE:
-            return (base,)
-        return tuple(f"{base}.{alias.name}" for alias in node.names)
-    return ()
+def targets(found: Imported, module: str, *, is_package: bool) -> tuple[str, ...]:
+    if found.is_plain:
+        return found.names
+    base = found.module
+    if found.level:
+        package = module.split(".") if is_package else module.split(".")[:-1]
+        base = ".".join(package[: len(package) - found.level + 1] + ([base] if base else []))
+    if base.split(".")[0] != PACKAGE:
+        return (base,)
+    return tuple(f"{base}.{name}" for name in found.names)
 
 
 def nearest(target: str, known: dict[str, Path]) -> str:
@@ -383,6 +360,5 @@ def nearest(target: str, known: dict[str, Path]) -> str:
 
 def functions(folder: Path) -> Iterator[tuple[str, str, int]]:
     for path in sorted(folder.rglob("*.py")):
-        for node in nodes_of(path.read_text("utf-8")):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield f"{path}:{node.lineno}", node.name, (node.end_lineno or node.lineno) - node.lineno + 1
+        for line, name, lines in syntax_of(path.read_text("utf-8")).functions:
+            yield f"{path}:{line}", name, lines

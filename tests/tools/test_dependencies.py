@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.syntax import OLDEST, syntax_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src/podium"
@@ -31,25 +31,16 @@ def names(entries: list[str]) -> set[str]:
     return {NAME.findall(entry)[0].lower() for entry in entries}
 
 
-@cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"), str(path), feature_version=(3, 11))
-
-
-def imported(tree: ast.Module, *, inside: bool) -> Iterator[str]:
+def imported(source: str, *, inside: bool) -> Iterator[str]:
     """The modules that are not ours; with `inside` also those that only a function or a type checker wants."""
-    for node in ast.walk(tree) if inside else tree.body:
-        match node:
-            case ast.Import(names=aliases):
-                yield from (alias.name.partition(".")[0] for alias in aliases)
-            case ast.ImportFrom(module=str(module), level=0):
-                yield module.partition(".")[0]
-            case _:
-                pass
+    for found in syntax_of(source).imports:
+        if (inside or found.at_top) and not found.level:
+            modules = found.names if found.is_plain else (found.module,)
+            yield from (module.partition(".")[0] for module in modules)
 
 
 def libraries(*, inside: bool) -> set[str]:
-    modules = {module for path in SOURCES for module in imported(parse(path), inside=inside)}
+    modules = {module for path in SOURCES for module in imported(path.read_text("utf-8"), inside=inside)}
     foreign = modules - set(sys.stdlib_module_names) - {"podium"}
     return {CALLED.get(module, module.lower().replace("_", "-")) for module in foreign}
 
@@ -59,8 +50,9 @@ def test_linux_with_python_from_3_11_on_is_enough() -> None:
     said = project()
     assert said["requires-python"] == ">=3.11"
     assert "Operating System :: POSIX :: Linux" in said["classifiers"]
+    assert OLDEST == (3, 11)
     for path in SOURCES:
-        parse(path)
+        syntax_of(path.read_text("utf-8"))
 
 
 @pytest.mark.req("C23")
