@@ -2,6 +2,10 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test near slow security live faults crash torture damage check coverage mutants thorough fuzz bench requirements docs golden pins setup clean
 
+# Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
+# which takes it eight seconds.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := .venv/bin
 PY := $(BIN)/python
 STAGE := @sh tools/stage.sh
