@@ -59,9 +59,9 @@ class _Records:
         memory = self._megabytes(project, "run", "long.yaml")
         return (
             Cost(f"memory of a run of {STEPS:,} steps", memory, "MB", 200),
-            self._beside_empty(project, f"podium resume, {STEPS:,} steps", ("resume",), 350, repeats=2),
+            self._beside_empty(project, f"podium resume, {STEPS:,} steps", ("resume",), 180, repeats=2),
             self._beside_empty(project, f"podium show, {STEPS:,} steps", ("show",), 90, repeats=2),
-            self._beside_empty(project, f"podium events, {STEPS:,} steps", ("events",), 150, repeats=2),
+            self._beside_empty(project, f"podium events, {STEPS:,} steps", ("events",), 120, repeats=2),
         )
 
     def _beside_empty(
