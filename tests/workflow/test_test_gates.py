@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from podium.workflow.test_gates import (
@@ -9,10 +11,12 @@ from podium.workflow.test_gates import (
     files_without_tests,
     is_test_file,
     judge_programs,
+    list_suites,
     runner_of,
     shadows_module,
     steers_tests,
 )
+from tests.workflow.compiling import compile_text
 
 
 @pytest.mark.parametrize(
@@ -165,3 +169,23 @@ def test_programs_of_the_tree_are_named_by_a_command(command: str, programs: tup
 
 def test_programs_of_the_tree_are_named_by_a_script() -> None:
     assert judge_programs((), "cd x && tools/a; tools/a\nbash ci/b.sh | tee log") == ("tools/a", "ci/b.sh")
+
+
+def test_a_workflow_lists_its_commands_that_run_tests(tmp_path: Path) -> None:
+    text = """
+    steps:
+      a: {run: [python, -m, pytest, "${{ run.id }}"]}
+      b: {run: make test}
+      c: {run: check, junit: report.xml}
+      d: {run: check, tests: {files: ["checks/**"], may_change: ["checks/new/**"]}}
+      e: {run: check}
+      f: {human: "Go on?"}
+      g: {run: check, tests: true}
+      h: {run: pytest --version, tests: false}
+    """
+    workflow = compile_text(tmp_path, text)
+
+    assert [tuple(suite) for suite in list_suites(workflow)] == [
+        *(("a", "pytest"), ("b", "tests"), ("c", "junit")),
+        *(("d", "tests"), ("g", "tests")),
+    ]

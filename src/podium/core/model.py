@@ -93,6 +93,8 @@ class Tests:
     files: tuple[Value, ...] = ()
     """Empty for the usual places."""
     may_change: tuple[Value, ...] = ()
+    counts: bool = True
+    """Whether the command runs tests at all; the author may say that it does not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from podium.core.events import (
 )
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
-from podium.core.step_settings import WorkflowConfig
+from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.core.types import Address, Tree
 from podium.tasks.task_names import NameValues, Query, TaskNames
 
@@ -66,6 +66,11 @@ class WorkResult:
     step: str
     output: Any = None
     text: str = ""
+    description: str = ""
+    prompt: Prompt | None = None
+    """What the step was asked to do."""
+    values: NameValues | None = None
+    """The names that the prompt reads, as they were for the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,8 @@ class ReviewScope:
     open_findings: str = ""
     phrase: str | None = None
     """The line that approves, if the review has one."""
+    inputs: Any = None
+    """The inputs of the workflow, which explain what its steps were asked for."""
 
 
 @dataclass(frozen=True, slots=True)

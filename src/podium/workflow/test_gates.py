@@ -12,9 +12,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from podium.core.globs import glob_matches
+from podium.core.model import Command, Workflow
+from podium.core.queries.steps import all_steps
 
 TEST_FILES: Final = (
     "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
@@ -193,3 +195,27 @@ def _programs(command: tuple[str, ...]) -> Iterator[str]:
         named = next((word for word in command[1:] if not word.startswith("-")), "").removeprefix("./")
         if any(part in _TOOL_FOLDERS for part in named.split("/")[:-1]) and not named.startswith("/"):
             yield named
+
+
+class ListedSuite(NamedTuple):
+    """A command of a workflow that runs tests, which is judged more strictly than others."""
+
+    path: str
+    """The address of the step or gate, without numbers."""
+    runner: str
+    """The recognised runner, or the key by which the command counts: `junit`, `tests`."""
+
+
+def list_suites(workflow: Workflow) -> tuple[ListedSuite, ...]:
+    suites = []
+    for path, step, _ in all_steps(workflow):
+        verb = step.verb
+        if not isinstance(verb, Command):
+            continue
+        runner = runner_of([word for word in verb.argv if isinstance(word, str)], verb.script)
+        declared = [key for key, value in (("junit", verb.junit), ("tests", verb.tests)) if value is not None]
+        is_denied = verb.tests is not None and not verb.tests.counts
+        if (runner is not None or declared) and not is_denied:
+            name = runner if runner not in (None, "other") else (*declared, "tests")[0]
+            suites.append(ListedSuite(str(path), name))
+    return tuple(suites)

@@ -81,7 +81,8 @@ def suite_command(verb: Command, names: Names) -> SuiteCommand | None:
     """None for a command that runs no tests, as far as can be seen."""
     words = fill_argv(verb.argv, names)
     runner = runner_of(words, verb.script)
-    if runner is None and verb.junit is None and verb.tests is None:
+    is_declared = verb.junit is not None or verb.tests is not None
+    if (runner is None and not is_declared) or (verb.tests is not None and not verb.tests.counts):
         return None
     files = () if verb.tests is None else fill_argv(verb.tests.files, names)
     may_change = () if verb.tests is None else fill_argv(verb.tests.may_change, names)

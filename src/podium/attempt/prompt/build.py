@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.resolve import ResolvedAgent
@@ -16,7 +16,7 @@ from podium.attempt.host import Host
 from podium.attempt.prompt import excerpt
 from podium.attempt.prompt.feedback import feedback_text, keep_entries
 from podium.attempt.prompt.packed_files import context_of
-from podium.attempt.prompt.review_material import material_of
+from podium.attempt.prompt.review_material import FOLDER, material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.core import step_settings
 from podium.core.expressions.nodes import Names
@@ -25,7 +25,6 @@ from podium.redaction.scan import scrub
 from podium.tasks.partials import render_partial
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
-FOLDER: Final = "prompts"
 """Folder of the includes of an inline prompt."""
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.host import Host
 from podium.attempt.prompt.tree_files import files_of
+from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.expressions.values import Meter, plain
 from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Tree
@@ -15,12 +17,16 @@ from podium.git.repository import tree_of
 from podium.git.trees.diff import changed_paths, diff
 from podium.tasks.partials import render_partial
 from podium.tasks.task import ReviewScope, WorkResult
+from podium.tasks.task_names import TaskNames
+from podium.workflow.prompts.prompt import PromptError
 from podium.workflow.prompts.quoting import quote_block, truncate_middle
+from podium.workflow.prompts.render import parse_prompt, render
 
 DIFF_BYTES: Final = 200_000
 DELTA_BYTES: Final = 60_000
 FILES_BYTES: Final = 60_000
 OUTPUT: Final = 20_000
+FOLDER: Final = "prompts"
 SHOWN_PATHS: Final = 200
 
 
@@ -33,6 +39,8 @@ def material_of(
         "nonce": nonce,
         **_change(host, review, tree, nonce),
         "since": _since(host, review, tree, nonce),
+        "asked": [asked for work in review.works if (asked := _asked_of(host, work, config, nonce))],
+        "inputs": _inputs(review, nonce),
         "results": [_result_of(work, nonce) for work in review.works],
         "plan": "" if review.plan is None else _result_of(review.plan, nonce, label="plan")["output"],
         "findings": quote_block(findings, "findings", nonce) if findings else "",
@@ -57,6 +65,53 @@ def _change(host: Host, review: ReviewScope, tree: Tree | None, nonce: str) -> M
         "cut": DIFF_BYTES if change.cut else 0,
         **whole_files(host, paths[:SHOWN_PATHS], nonce, before=base, after=tree),
     }
+
+
+def _asked_of(host: Host, work: WorkResult, config: WorkflowConfig, nonce: str) -> Mapping[str, str] | None:
+    """What a step was asked to do, as its agent was told."""
+    asked = "\n\n".join(filter(None, (work.description, _rendered(host, work, config).strip())))
+    if not asked:
+        return None
+    return {"step": work.step, "text": quote_block(truncate_middle(asked, OUTPUT), "task", nonce)}
+
+
+def _rendered(host: Host, work: WorkResult, config: WorkflowConfig) -> str:
+    """The prompt with its values; as it is written if they cannot be known here."""
+    if work.prompt is None or work.values is None:
+        return ""
+    name = work.prompt.file or ""
+    folder = host.project / (Path(name).parent if name else FOLDER)
+    try:
+        prompt = parse_prompt(work.prompt.text, folder=folder, name=name, partials=config.partials)
+        return render(prompt, _PromptNames(TaskNames(work.values)), fact=_no_fact)
+    except (PromptError, ExprError, NeedFact):
+        return work.prompt.text
+
+
+class _PromptNames(Mapping[str, Any]):
+    """The names of the judged step's prompt; the feedback of its attempts is not repeated."""
+
+    def __init__(self, names: TaskNames) -> None:
+        self._names = names
+
+    def __getitem__(self, name: str) -> Any:
+        return "" if name == "feedback" else self._names.lookup(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _no_fact(query: tuple[str, str]) -> Any:
+    raise NeedFact(query)
+
+
+def _inputs(review: ReviewScope, nonce: str) -> str:
+    if not review.inputs:
+        return ""
+    return quote_block(truncate_middle(_written(review.inputs), OUTPUT), "inputs", nonce)
 
 
 def _result_of(work: WorkResult, nonce: str, *, label: str = "output") -> Mapping[str, str]:

@@ -53,7 +53,7 @@ def _suites(workflow: Workflow | None) -> str:
     """Names the commands that run tests."""
     if workflow is None:
         return ""
-    from podium.app.author.test_commands import list_suites
+    from podium.workflow.test_gates import list_suites
 
     suites = [f"{suite.path} ({suite.runner})" for suite in list_suites(workflow)]
     return f"\n  runs tests: {', '.join(suites)}" if suites else ""

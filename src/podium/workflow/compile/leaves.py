@@ -35,7 +35,7 @@ def command(context: CompileContext, raw: StepOrGate) -> Command:
 
 def _tests(context: CompileContext, raw: bool | parts.Tests | None) -> Tests | None:
     if not isinstance(raw, parts.Tests):
-        return Tests() if raw else None
+        return None if raw is None else Tests(counts=raw)
     return Tests(
         context.values(raw.files, raw.at("files")), context.values(raw.may_change, raw.at("may_change"))
     )

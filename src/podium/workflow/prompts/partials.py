@@ -84,6 +84,8 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
                 "cut": (),
                 "whole": (),
                 "too_long": (),
+                "asked": ("step", "text"),
+                "inputs": (),
                 "since": (),
                 "plan": (),
                 "results": (),

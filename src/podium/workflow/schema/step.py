@@ -96,7 +96,7 @@ _ROUTE_SCHEMA: Final[dict[str, Any]] = {
 
 RouteText: TypeAlias = Annotated[Route, Scalar(route, _ROUTE_SCHEMA)]
 RunText: TypeAlias = str | Texts | Script
-TestsText: TypeAlias = Literal[True] | Tests
+TestsText: TypeAlias = bool | Tests
 Level: TypeAlias = str
 
 

@@ -44,8 +44,8 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     limit that cuts it off is named. Inputs without a value get a plausible one. The exit code is 2 if `podium
     run` would refuse to start.
     """
-    from podium.app.author.test_commands import list_suites
     from podium.app.forecast.plan import plan
+    from podium.workflow.test_gates import list_suites
 
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     history = _history(project_root(file.parent), workflow.name)
