@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test near slow security live faults crash torture damage check coverage mutants thorough fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo test near slow security live faults crash torture damage check coverage mutants money thorough fuzz bench requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -25,6 +25,7 @@ SECONDS ?= 300
 KILLS ?= 500
 POINTS ?= 60
 PAIRS ?= 4
+RUNS ?= 2000
 FULL ?=
 # Crashes and damage are tried on a disk, where fsync has work to do. So are the agent programs: codex 0.166 mounts a new
 # /dev for its tools and sees no workspace in /dev/shm. Other temporary folders lie in memory.
@@ -81,6 +82,9 @@ coverage: setup ## every branch of the core and the language must be tested
 
 mutants: setup ## plant bugs in the core and see that a property catches each; COUNT=30 SEED=7 for a sample
 	@$(PY) tools/mutants.py --count $(COUNT) --seed $(SEED)
+
+money: setup ## every view of costs against the ledger in RUNS=2000 random runs that are killed; SEED=7 for others
+	@PODIUM_RUNS=$(RUNS) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/views/test_money.py
 
 thorough: setup ## every property on new random examples for SECONDS=300; prints its seeds
 	@$(PY) tools/thorough.py --seconds $(SECONDS) $(if $(filter-out 1,$(SEED)),--seed $(SEED))

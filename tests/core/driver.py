@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from podium.core.decide.decide import decide
 from podium.core.effects import CancelAttempt, Effect
-from podium.core.events import AttemptEnded, Event
+from podium.core.events import Event
 from podium.core.evolve.evolve import evolve, fold, initial
 from podium.core.handle import handle
+from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Message, Recover, Refusal, Signal, Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts, TypicalUse
@@ -63,8 +64,7 @@ class Run:
     def perform(self, effects: Iterable[Effect], world: World) -> None:
         for effect in effects:
             if isinstance(effect, CancelAttempt):
-                started = effect.started
-                self.after(CANCEL_DELAY, AttemptEnded(self.now, started.path, started.attempt, "cancelled"))
+                self.after(CANCEL_DELAY, cancelled_attempt(effect.started, self.now))
             else:
                 perform(effect, self.state, world, self)  # type: ignore[arg-type]  # the same three methods
 

@@ -132,6 +132,7 @@ class Endurance:
         shown = podium("show", run, "--json")
         assert shown.code == 0, shown.err
         self._check_past()
+        assert_calls_counted(shown.data(), project.events(run))
         charged = {
             f"{event['path']}#{event['attempt']}": event.get("cost")
             for event in project.events(run)
@@ -151,6 +152,16 @@ class Endurance:
         later = passed(folder / "points")[int((folder / "so_far").read_text("ascii")) :]
         again = [point.split()[2] for point in later if point.startswith("before attempt ")]
         assert answered.isdisjoint(again), "done again though its answer was recorded"
+
+
+def assert_calls_counted(view: Any, events: Sequence[dict[str, Any]]) -> None:
+    """Every call is in the view: those that ended, and those that died with their owner, of unknown cost."""
+    ends = [event for event in events if event["type"] == "AttemptEnded"]
+    lost = sum(len(event.get("lost", ())) for event in events if event["type"] == "RunRecovered")
+    lost += sum(event["type"] == "AttemptDoubted" for event in events)
+    unknown = sum(not end.get("cost_known", True) for end in ends)
+    calls = sum(end.get("used", {}).get("calls", 0) for end in ends)
+    assert (view["usage"]["calls"], view["cost"]["unknown_calls"]) == (calls + lost, unknown + lost)
 
 
 def _kill(pid: int, *, with_group: bool) -> None:

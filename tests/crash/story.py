@@ -67,9 +67,12 @@ TOOL = "mkdir -p right\ncat > /dev/null\necho right > right/file\necho done\n"
 FILES = {"workflows/w.yaml": WORKFLOW, "workflows/cast.yaml": CAST, "workflows/tool.sh": TOOL}
 WORKFLOW_FILE = "workflows/w.yaml"
 
-# What differs between two runs of the same work, and may. What of a limit is used: a call that died with its owner counts,
+# What differs between two runs of the same work, and may. What was used: a call that died with its owner counts,
 # and so does the one that repeats it.
-OF_THE_MOMENT = {"run", "seq", "started_at", "ended_at", "duration_s", "since", "time", "commit", "used"}
+OF_THE_MOMENT = {
+    "run", "seq", "started_at", "ended_at", "duration_s", "since", "time", "commit",
+    "used", "usage", "cost", "cost_usd", "agents",
+}  # fmt: skip
 
 
 def lasting(view: Any) -> Any:

@@ -1,7 +1,7 @@
 """Projects that an old version of Podium wrote, unpacked into a folder of the test, and the answers stored with them.
 
 `tools/golden_projects.py` packs them. The folder is never the one in which the old version worked, so each test also
-shows that a project may be moved.
+shows that a project may be moved. An answer that was wrong is corrected in `NAME.corrected.json`, which says why.
 """
 
 from __future__ import annotations
@@ -41,7 +41,15 @@ def unpack(name: str, folder: Path) -> Path:
 
 @cache
 def stored_answers(name: str) -> tuple[Answer, ...]:
-    content = json.loads((ARCHIVES / f"{name}.json").read_text("utf-8"))
+    corrected = {answer.question: answer for answer in _answers(ARCHIVES / f"{name}.corrected.json")}
+    stored = _answers(ARCHIVES / f"{name}.json")
+    assert corrected.keys() <= {answer.question for answer in stored}
+    return tuple(corrected.get(answer.question, answer) for answer in stored)
+
+
+def _answers(file: Path) -> tuple[Answer, ...]:
+    """The answers in a file; none if there is no such file."""
+    content = json.loads(file.read_text("utf-8")) if file.exists() else {"answers": ()}
     return tuple(
         Answer(tuple(entry["question"]), entry["exit_code"], entry["answer"]) for entry in content["answers"]
     )

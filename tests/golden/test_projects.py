@@ -31,6 +31,8 @@ from tests.golden.packed import (
 VIEWS = ("state.json", "log.jsonl", "state_log.jsonl", "token_usage.jsonl")
 STORED_KINDS = 30
 """Of the 31 kinds of events of 627f720, all but LimitRaised, which no command of that version causes."""
+CORRECTED_VIEWS = {"recovered": ("log.jsonl", "state_log.jsonl", "token_usage.jsonl")}
+"""Views of a workflow's run that 627f720 wrote wrongly: it left out the call that was lost with its process."""
 Enter: TypeAlias = Callable[[str], Path]
 
 
@@ -105,7 +107,9 @@ def test_the_views_of_a_run_are_rebuilt_from_its_log(unpacked: Unpacked) -> None
         if run["outcome"] is not None:
             assert rebuilt.content == stored_answer(unpacked.name, "show", run["run"], "--json")
         if _count_lines(views) == run["seq"]:
-            assert {path: path.read_text("utf-8") for path in views} == views
+            corrected = CORRECTED_VIEWS.get(run["workflow"], ())
+            same = {path: text for path, text in views.items() if path.name not in corrected}
+            assert {path: path.read_text("utf-8") for path in same} == same
 
 
 def _machine_readable(folder: Path) -> dict[Path, str]:

@@ -50,7 +50,7 @@ class Queries:
         await self._project.runtime.wait(run, after=after)
 
     def has_ended(self, run: RunId) -> bool:
-        from podium.app.query.inbox import ENDED
+        from podium.app.query.runs import ENDED
 
         return self._project.run(run).status in ENDED
 

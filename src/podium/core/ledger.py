@@ -162,6 +162,7 @@ def settle(draft: State, place: Placement, reserve: Amounts, event: AttemptEnded
                 reserved=_minus(ledger.reserved, reserve),
                 spent=_plus(ledger.spent, used),
                 unknown=_plus(ledger.unknown, unknown),
+                unknown_calls=ledger.unknown_calls + unknown_calls(event),
                 window=max(ledger.window, event.window or 0),
                 busy=busy,
                 worked=Millis(ledger.worked + (event.at - ledger.since if was_timed and not busy else 0)),
@@ -174,7 +175,20 @@ def book_lost_call(draft: State, place: Placement, reserve: Amounts) -> None:
     usd = reserve.usd if _books_unknown_cost(draft) else MicroUsd(0)
     for ledger in chain(draft, place.ledger):
         unknown = _plus(ledger.unknown, Amounts(usd, reserve.tokens, reserve.calls))
-        draft.ledgers.put(ledger.path, ledger._replace(unknown=unknown))
+        lost_calls = ledger.unknown_calls + reserve.calls
+        draft.ledgers.put(ledger.path, ledger._replace(unknown=unknown, unknown_calls=lost_calls))
+
+
+def unknown_calls(event: AttemptEnded) -> int:
+    """The calls of an attempt whose cost is unknown; at least one, even if the attempt reports none."""
+    return 0 if event.cost_known else max(1, event.used.calls)
+
+
+def cancelled_attempt(started: AttemptStarted, at: Millis) -> AttemptEnded:
+    """The end of an attempt that was stopped: the call of an agent was made, but what it used will never be known."""
+    calls = started.reserve.calls
+    used = Amounts(calls=calls)
+    return AttemptEnded(at, started.path, started.attempt, "cancelled", used=used, cost_known=not calls)
 
 
 def _books_unknown_cost(state: State) -> bool:

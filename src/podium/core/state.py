@@ -239,6 +239,8 @@ class Ledger:
     reserved: Amounts = Amounts()
     unknown: Amounts = Amounts()
     """Reservations of attempts that ended without a price or were interrupted by a crash; never released."""
+    unknown_calls: int = 0
+    """Calls whose cost will never be known, whether or not a reservation is booked for them."""
     transitions: int = 0
     window: int = 0
     worked: Millis = Millis(0)

@@ -18,7 +18,8 @@ from anyio.abc import TaskGroup
 from podium.attempt.artifacts import publish
 from podium.attempt.host import Host
 from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
-from podium.core.events import AttemptEnded, Event, StepEnded
+from podium.core.events import Event, StepEnded
+from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Approve, Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
 from podium.engine.inbox_files import InboxFiles
@@ -185,7 +186,7 @@ class RunLoop:
                 self._note(traceback.format_exc())
         del self._running[scope]
         if scope.cancelled_caught and isinstance(effect, RunAttempt):
-            report = AttemptEnded(self._host.now(), effect.started.path, effect.started.attempt, "cancelled")
+            report = cancelled_attempt(effect.started, self._host.now())
         if report is not None:
             self._post(report, "world")
         else:
@@ -195,8 +196,7 @@ class RunLoop:
         if self._stop(("attempt", effect.started.path)):
             return
         # It never started in this process, or its report is already posted and will be handled instead.
-        path, attempt = effect.started.path, effect.started.attempt
-        self._post(AttemptEnded(self._host.now(), path, attempt, "cancelled"), "engine")
+        self._post(cancelled_attempt(effect.started, self._host.now()), "engine")
 
     def _stop_unneeded(self) -> None:
         """Stop effects that are no longer pending, such as a watch whose wait was ended by its time or a jump."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from anyio import to_thread
@@ -22,11 +23,12 @@ from podium.core.effects import (
 )
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
 from podium.core.expressions.nodes import ExprError, NeedFact
+from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Message, Report
 from podium.core.model import Agent
-from podium.core.payloads import RefusedMember
+from podium.core.payloads import Amounts, RefusedMember
 from podium.core.state import State
-from podium.errors import PodiumError
+from podium.errors import ConfigurationError, PodiumError
 from podium.ports.runtime import ManualWorkDone
 from podium.runtime.commands import approval
 from podium.runtime.prepared_run import PreparedRun
@@ -95,7 +97,10 @@ def broken(effect: Effect, error: Exception, host: Host) -> Report | None:
     match effect:
         case RunAttempt(started=started):
             result = {"text": "", "message": message}
-            return AttemptEnded(at, started.path, started.attempt, "error", "internal", result)
+            # A wrong setting is noticed before an agent is called; anything else may have happened after the call.
+            calls = 0 if isinstance(error, ConfigurationError) else started.reserve.calls
+            end = AttemptEnded(at, started.path, started.attempt, "error", "internal", result)
+            return replace(end, used=Amounts(calls=calls), cost_known=not calls)
         case Watch(wait=waited):
             return WaitEnded(at, waited.path, "error", {"message": message}, "internal")
         case FindFact(query=query):
@@ -115,7 +120,7 @@ async def prior_answers(effect: Effect, state: State, run: PreparedRun) -> tuple
             end = await _unless_new(effect, state, run)
             return (end,) if isinstance(end, AttemptEnded) and end.reused else ()
         case CancelAttempt(started=started):
-            return (AttemptEnded(run.host.now(), started.path, started.attempt, "cancelled"),)
+            return (cancelled_attempt(started, run.host.now()),)
         case AskPerson(request=question):
             return tuple(map(approval, prior_approvals(run.past, question)))
         case FindFact() | JoinTrees():

@@ -16,9 +16,10 @@ from podium.core.effects import (
     StartTimer,
     Watch,
 )
-from podium.core.events import AttemptEnded, Event, FactsFound
+from podium.core.events import Event, FactsFound
 from podium.core.evolve.evolve import initial
 from podium.core.fast_dataclass import dataclass
+from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Fired, Message, Refusal, Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
@@ -120,8 +121,7 @@ def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
             report = world.attempt(started, state)
             clock.after(report.after, report.message)
         case CancelAttempt(started=started):
-            ended = AttemptEnded(clock.now, started.path, started.attempt, "cancelled")
-            clock.after(CANCEL_DELAY, ended)
+            clock.after(CANCEL_DELAY, cancelled_attempt(started, clock.now))
         case StartTimer(path=path, due=due):
             clock.at(due, Fired(path, due))
         case AskPerson(request=question):

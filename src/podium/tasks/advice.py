@@ -72,12 +72,12 @@ def _line(state: State, visit: Instance) -> str:
 
 def _used(state: State) -> str:
     book = state.ledgers[ROOT]
-    spent, unknown = book.spent, book.unknown.calls
+    spent, unpriced_calls = book.spent, book.unknown_calls
     worked = _seconds(ledger.working_time(book, state.at))
-    unpriced = f", {unknown} of them of unknown cost" if unknown else ""
+    unpriced = f", {unpriced_calls} of them of unknown cost" if unpriced_calls else ""
     return (
         f"Used by the run so far: {book.transitions} transitions, {worked} of work, {dollars(spent.usd)}, "
-        f"{spent.tokens:,} tokens in {spent.calls + unknown} calls{unpriced}."
+        f"{spent.tokens:,} tokens in {spent.calls + book.unknown.calls} calls{unpriced}."
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event
+from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted
 from podium.core.payloads import Amounts
 from podium.core.types import Address, MicroUsd, Millis
-from podium.views.run.costs import By, CostRow, cost_report
+from podium.views.run.costs import By, CostRow, RunLog, cost_report
 
 DAY = 86_400_000
 
@@ -21,8 +21,8 @@ def ended(
     )  # fmt: skip
 
 
-RUNS: list[tuple[str, str, list[Event]]] = [
-    (
+RUNS = [
+    RunLog(
         "r1",
         "ship",
         [
@@ -31,8 +31,8 @@ RUNS: list[tuple[str, str, list[Event]]] = [
             ended("each[1]/fix", 0, known=False),
         ],
     ),
-    ("r2", "ship", [ended("plan", 300, reused="r1"), ended("fix", 200, at=DAY)]),
-    (
+    RunLog("r2", "ship", [ended("plan", 300, reused="r1"), ended("fix", 200, at=DAY)]),
+    RunLog(
         "r3",
         "other",
         [
@@ -79,4 +79,4 @@ def test_reused_results_count_in_the_run_that_paid_for_them() -> None:
 def test_commands_cost_nothing_and_are_not_listed() -> None:
     free = AttemptEnded(Millis(0), Address("tests"), 1, "ok", result={"text": ""})
 
-    assert cost_report([("r", "w", [free])], "agent").rows == ()
+    assert cost_report([RunLog("r", "w", [free])], "agent").rows == ()

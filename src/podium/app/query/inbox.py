@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from podium.app.query.runs import show
-from podium.core.types import RunStatus
+from podium.app.query.runs import ENDED, show
 from podium.views.files.run_json import DOLLAR, pending_data
 from podium.views.run.view import Pending, RunView, StepView
 from podium.views.text.next_steps import Hint, answers_to
 
 if TYPE_CHECKING:
     from podium.app.project import Project
-
-ENDED: tuple[RunStatus, ...] = ("passed", "failed", "rejected", "limited", "timed_out", "cancelled")
 
 
 class Question(NamedTuple):

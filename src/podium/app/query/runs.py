@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from podium.core.events import Event
 from podium.core.hash_chain import Record, RunId
-from podium.core.types import Millis
+from podium.core.types import Millis, RunStatus
 from podium.errors import PodiumError
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead
@@ -16,7 +16,8 @@ from podium.runtime.records import event_of, events_of
 from podium.runtime.stored_view import read_stored
 from podium.views.format import iso
 from podium.views.run.builder import RunViewBuilder, run_view
-from podium.views.run.costs import By, CostReport, cost_report
+from podium.views.run.charges import CHARGING
+from podium.views.run.costs import By, CostReport, RunLog, cost_report
 from podium.views.run.stored_text import has_texts_for, with_stored
 from podium.views.run.view import RunView, ViewStatus, with_status
 
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.core.model import Workflow
 
+ENDED: Final[tuple[RunStatus, ...]] = get_args(RunStatus)
 UNOWNED: Final[dict[str, ViewStatus]] = {"running": "interrupted", "waiting": "parked"}
 """The status of a run that no living process drives."""
 
-_OF_THE_WHOLE: Final = frozenset(
-    ("RunStarted", "RunEnded", "RunPaused", "RunResumed", "AttemptEnded", "AttemptDoubted")
-)
-"""What a line of a list needs; reading only these keeps a list of hundreds of runs fast."""
+_OF_THE_WHOLE: Final = frozenset(("RunStarted", "RunPaused", "RunResumed", *CHARGING))
+"""The types of events that a line of a list needs; reading only these keeps a list of hundreds of runs fast."""
 
 
 def list_runs(project: Project, limit: int | None = None) -> tuple[tuple[RunView, ...], int]:
@@ -43,13 +43,15 @@ def _summary(project: Project, head: RunHead) -> RunView:
     builder = RunViewBuilder()
     records = project.runtime.events(head.run)
     builder.feed(event_of(record) for record in records if record.type in _OF_THE_WHOLE)
+    if _is_left(project.runtime, head):
+        builder.leave()
     return _with_status(project.runtime, builder.view()._replace(seq=head.last_seq), head)
 
 
 def show(project: Project, head: RunHead) -> RunView:
     """One run with its steps."""
     events = events_of(project.runtime.events(head.run))
-    view = run_view(events)
+    view = run_view(events, left=_is_left(project.runtime, head))
     stored = read_stored(project.paths.run_dir(head.run))
     shown = with_stored(view, stored)
     # The stored view has the questions in words, but may be half a second behind the log.
@@ -57,11 +59,18 @@ def show(project: Project, head: RunHead) -> RunView:
         view.status == "running" and head.status == "waiting" and len(shown.pending) == len(view.pending)
     )
     if by_hand or not has_texts_for(view, stored):
-        shown = _from_definition(project, head, events) or shown
+        shown = _from_definition(project, head, events, view) or shown
     return _with_status(project.runtime, shown, head)
 
 
-def _from_definition(project: Project, head: RunHead, events: Sequence[Event]) -> RunView | None:
+def _is_left(runtime: Runtime, head: RunHead) -> bool:
+    """Whether the run has not ended and no living process drives it."""
+    return head.status not in ENDED and not runtime.is_owned(head.run)
+
+
+def _from_definition(
+    project: Project, head: RunHead, events: Sequence[Event], view: RunView
+) -> RunView | None:
     """The view with the texts of its questions from the definition; None if that is no longer there."""
     # Imported here: the view that was stored mostly has all the words.
     from podium.core.evolve.evolve import fold
@@ -71,7 +80,7 @@ def _from_definition(project: Project, head: RunHead, events: Sequence[Event]) -
     workflow = _definition(project, head)
     if workflow is None:
         return None
-    return with_state(run_view(events), fold(workflow, events), question_renderer(project.root))
+    return with_state(view, fold(workflow, events), question_renderer(project.root))
 
 
 def _definition(project: Project, head: RunHead) -> Workflow | None:
@@ -144,4 +153,9 @@ def event_data(record: Record) -> dict[str, Any]:
 
 
 def costs(runtime: Runtime, heads: Sequence[RunHead], by: By) -> CostReport:
-    return cost_report(((head.run, head.workflow, events_of(runtime.events(head.run))) for head in heads), by)
+    return cost_report((_log_of(runtime, head) for head in heads), by)
+
+
+def _log_of(runtime: Runtime, head: RunHead) -> RunLog:
+    records = (record for record in runtime.events(head.run) if record.type in CHARGING)
+    return RunLog(head.run, head.workflow, map(event_of, records), _is_left(runtime, head))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from podium.app.query.inbox import ENDED
+from podium.app.query.runs import ENDED
 from podium.app.run.drive import NO_OBSERVER, Observer, drive
 from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId

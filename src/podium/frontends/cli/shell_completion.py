@@ -58,7 +58,7 @@ def complete_run(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
 @_quietly
 def complete_open_run(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
     """Only runs that have not ended."""
-    from podium.app.query.inbox import ENDED
+    from podium.app.query.runs import ENDED
 
     return (_run_item(head) for head in _heads(incomplete) if head.status not in ENDED)
 

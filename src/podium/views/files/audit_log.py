@@ -104,7 +104,9 @@ def _command(event: _Command) -> str:
         case events.JumpAsked():
             return f"command   jump back in {event.path or 'the run'}{_by(event.by)}: {one_line(event.why)}"
         case events.RunRecovered():
-            return f"run       taken over by owner {event.epoch}"
+            count = plural(len(event.lost), "interrupted call")
+            lost = f", {count} of unknown cost repeated: {', '.join(event.lost)}" if event.lost else ""
+            return f"run       taken over by owner {event.epoch}{lost}"
         case _:
             assert_never(event)
 

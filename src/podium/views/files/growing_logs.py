@@ -15,6 +15,7 @@ from podium.views.files.run_json import DOLLAR, cost_of
 from podium.views.format import iso
 from podium.views.plain import as_text, one_line
 from podium.views.run.builder import RunViewBuilder
+from podium.views.run.charges import Charge
 from podium.views.run.view import elapsed
 
 LOG: Final = "log.jsonl"
@@ -33,7 +34,6 @@ _Ordinary: TypeAlias = (
     events.RunStarted
     | events.RunPaused
     | events.RunResumed
-    | events.RunRecovered
     | events.GuidanceGiven
     | events.LimitRaised
     | events.StepEntered
@@ -56,7 +56,6 @@ _Ordinary: TypeAlias = (
 _WithoutDetails: TypeAlias = (
     events.RunPaused
     | events.RunResumed
-    | events.RunRecovered
     | events.CancelAsked
     | events.GuidanceGiven
     | events.LimitRaised
@@ -120,10 +119,8 @@ def lines_of(seq: int, event: Event, builder: RunViewBuilder) -> Iterator[Line]:
     transition = _transition(event, builder)
     if transition is not None:
         yield STATE_LOG, spaced_json(transition)
-    if isinstance(event, events.AttemptEnded) and (
-        event.used.calls or event.used.tokens or not event.cost_known
-    ):
-        yield TOKENS, spaced_json(_tokens(event))
+    for charge in builder.new_charges:
+        yield TOKENS, spaced_json(_tokens(charge))
     audit = audit_line(event, builder)
     if audit is not None:
         yield AUDIT, f"{iso(event.at)}  {seq:>5}  {audit}"
@@ -149,6 +146,8 @@ def level_of(event: Event) -> LogLevel:
             return "INFO" if event.outcome in CONTINUING_OUTCOMES else "ERROR"
         case events.RunEnded():
             return "INFO" if event.status == "passed" else "ERROR"
+        case events.RunRecovered():
+            return "WARNING" if event.lost else "INFO"
         case events.AttemptEnded():
             return "INFO" if event.kind == "ok" else "WARNING"
         case events.AttemptDoubted() | events.RetryScheduled() | events.CancelAsked():
@@ -189,6 +188,8 @@ def _details(event: Event, builder: RunViewBuilder) -> dict[str, Any]:
             }
         case events.RetryScheduled():
             return {"why": event.why, "due": iso(event.due)}
+        case events.RunRecovered():
+            return {"lost": list(event.lost)} if event.lost else {}
         case events.AttemptStarted():
             return {"agent": event.agent}
         case _ if isinstance(event, _WithoutDetails):
@@ -254,22 +255,25 @@ def _leave_entry(event: events.StepEnded, builder: RunViewBuilder) -> dict[str, 
     }
 
 
-def _tokens(event: events.AttemptEnded) -> dict[str, Any]:
-    """The token usage of an attempt; the split is None if the agent does not report it, the total is what limits count."""
-    result = event.result or {}
+def _tokens(charge: Charge) -> dict[str, Any]:
+    """The usage of an attempt; the split is None if the agent does not report it, the total is what limits count.
+
+    A call that a crash interrupted has a line of its own, without an agent and with an unknown cost.
+    """
+    result, used = charge.result, charge.used
     usage = result.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return {
-        "ts": iso(event.at),
+        "ts": iso(charge.at),
         "agent": result.get("agent"),
         "model": result.get("model"),
-        "state": event.path,
-        "attempt": event.attempt,
+        "state": charge.path,
+        "attempt": charge.attempt,
         "input_tokens": usage.get("input"),
         "output_tokens": usage.get("output"),
         "cached_tokens": usage.get("cached"),
-        "total": event.used.tokens,
-        "calls": event.used.calls,
-        "cost_usd": event.used.usd / DOLLAR if event.cost_known else None,
+        "total": used.tokens,
+        "calls": used.calls,
+        "cost_usd": None if charge.unknown_calls else used.usd / DOLLAR,
         "cost_source": result.get("cost_source"),
     }

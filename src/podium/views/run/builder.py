@@ -10,6 +10,7 @@ from podium.core.addresses import ROOT
 from podium.core.events import Event
 from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
+from podium.views.run.charges import NO_NAME, Charge, ChargeReader
 from podium.views.run.freshness import Freshness
 from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
 
@@ -57,7 +58,9 @@ class RunViewBuilder:
         self._head: Tree | None = None
         self._steps: dict[Address, StepView] = {}
         self._freshness = Freshness()
-        self._flying: dict[Address, int] = {}
+        self._flying: set[Address] = set()
+        self._charges = ChargeReader()
+        self._new_charges: tuple[Charge, ...] = ()
         self._pending: dict[Address, Pending] = {}
         self._agents: dict[tuple[str, str], AgentView] = {}
         self._total = StepView(ROOT, ROOT, "step", 1, Millis(0))
@@ -67,11 +70,21 @@ class RunViewBuilder:
             self._seq += 1
             self._at = max(self._at, event.at)
             self._take(event)
+            self._charge(self._charges.take(event))
             self._freshness.take(event)
+
+    def leave(self) -> None:
+        """No process drives the run any more, so the costs of its calls in flight are unknown."""
+        self._charge(self._charges.leave(self._at))
 
     @property
     def run(self) -> str:
         return "" if self._started is None else self._started.run.id
+
+    @property
+    def new_charges(self) -> tuple[Charge, ...]:
+        """What the last event has cost."""
+        return self._new_charges
 
     def step(self, path: Address) -> StepView | None:
         return self._steps.get(path)
@@ -148,10 +161,10 @@ class RunViewBuilder:
     def _take_attempt(self, event: _AttemptEvent) -> None:
         match event:
             case events.AttemptStarted():
-                self._flying[event.path] = event.reserve.calls
+                self._flying.add(event.path)
                 self._pending.pop(event.path, None)
-                base = event.base if event.base is not None else self._steps[event.path].base
-                self._change(event.path, status="running", attempts=event.attempt, base=base, worked=True)
+                base = {} if event.base is None else {"base": event.base}
+                self._change(event.path, status="running", attempts=event.attempt, worked=True, **base)
             case events.AttemptQueued():
                 self._change(event.path, status="queued")
                 if event.why == "fallback":
@@ -159,18 +172,13 @@ class RunViewBuilder:
                     why = as_text(step.result.get("message"))
                     self._change(event.path, passed_over=(*step.passed_over, why))
             case events.AttemptDoubted():
-                # A doubted command reserved no calls, so it counts none.
-                calls = self._flying.pop(event.path, 0)
+                self._flying.discard(event.path)
                 self._change(event.path, status="checking")
-                self._charge(event.path, MicroUsd(0), 0, calls, calls)
             case events.AttemptEnded():
-                self._flying.pop(event.path, None)
+                self._flying.discard(event.path)
                 changes: dict[str, Any] = {"result": event.result} if event.result is not None else {}
                 changes |= {"reused": event.reused, "answered": event.attempt, "fault": _fault(event)}
                 self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **changes)
-                used = event.used
-                self._charge(event.path, used.usd, used.tokens, used.calls, 0 if event.cost_known else 1)
-                self._count(event)
             case _:
                 assert_never(event)
 
@@ -207,31 +215,31 @@ class RunViewBuilder:
         if step is not None:
             self._steps[path] = step._replace(**changes)
 
-    def _charge(self, path: Address, usd: MicroUsd, tokens: int, calls: int, unknown: int) -> None:
-        """Add a cost to the step and all enclosing ones, like `steps.x.usd`."""
-        if not (usd or tokens or calls or unknown):
-            return
-        while (step := self._steps.get(path)) is not None:
-            self._steps[path] = _plus(step, usd, tokens, calls, unknown)
-            path = step.parent
-        self._total = _plus(self._total, usd, tokens, calls, unknown)
+    def _charge(self, charges: tuple[Charge, ...]) -> None:
+        """Add costs to their steps and all enclosing ones, like `steps.x.usd`, and to the totals by agent and model."""
+        self._new_charges = charges
+        for charge in charges:
+            path = charge.path
+            while (step := self._steps.get(path)) is not None:
+                self._steps[path] = _plus(step, charge)
+                path = step.parent
+            self._total = _plus(self._total, charge)
+            self._count(charge)
 
-    def _count(self, event: events.AttemptEnded) -> None:
-        """Add an attempt to the totals by agent and model; a command has neither."""
-        result = event.result or {}
+    def _count(self, charge: Charge) -> None:
+        result, used = charge.result, charge.used
+        key = (str(result.get("agent") or NO_NAME), str(result.get("model") or ""))
         usage = result.get("usage")
-        if not isinstance(usage, Mapping) or not result.get("agent") or event.reused:
-            return
-        key = (str(result["agent"]), str(result.get("model") or ""))
+        usage = usage if isinstance(usage, Mapping) else NOTHING
         before = self._agents.get(key, AgentView(*key))
         self._agents[key] = AgentView(
             *key,
-            calls=before.calls + event.used.calls,
+            calls=before.calls + used.calls,
             input=before.input + usage.get("input", 0),
             cached=before.cached + usage.get("cached", 0),
             output=before.output + usage.get("output", 0),
-            usd=MicroUsd(before.usd + event.used.usd),
-            unknown_calls=before.unknown_calls + (not event.cost_known),
+            usd=MicroUsd(before.usd + used.usd),
+            unknown_calls=before.unknown_calls + charge.unknown_calls,
         )
 
     def _blame(self, event: events.StepEnded, gate: StepView) -> None:
@@ -274,12 +282,13 @@ def _fault(event: events.AttemptEnded) -> str:
     return as_text((event.result or {}).get("message")) or event.reason or event.kind
 
 
-def _plus(step: StepView, usd: int, tokens: int, calls: int, unknown: int) -> StepView:
+def _plus(step: StepView, charge: Charge) -> StepView:
+    used = charge.used
     return step._replace(
-        usd=MicroUsd(step.usd + usd),
-        tokens=step.tokens + tokens,
-        calls=step.calls + calls,
-        unknown_calls=step.unknown_calls + unknown,
+        usd=MicroUsd(step.usd + used.usd),
+        tokens=step.tokens + used.tokens,
+        calls=step.calls + used.calls,
+        unknown_calls=step.unknown_calls + charge.unknown_calls,
     )
 
 
@@ -303,7 +312,10 @@ def kind_of_question(name: str) -> str:
     return name.removeprefix("!") if name in ACTIONS else "approval"
 
 
-def run_view(log: Iterable[Event]) -> RunView:
+def run_view(log: Iterable[Event], *, left: bool = False) -> RunView:
+    """The view of a run from its events; `left` says that no process drives it any more."""
     builder = RunViewBuilder()
     builder.feed(log)
+    if left:
+        builder.leave()
     return builder.view()

@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple, TypeAlias, assert_never, get_args
 
-from podium.core import events
 from podium.core.events import Event
-from podium.core.types import Address, MicroUsd
+from podium.core.types import Address, MicroUsd, Millis
+from podium.views.run.charges import NO_NAME, Charge, ChargeReader
 
 By: TypeAlias = Literal["agent", "model", "role", "step", "workflow", "run", "day"]
 WAYS: Final[tuple[By, ...]] = get_args(By)
-NO_NAME: Final = "-"
 
-_Ignored: TypeAlias = (
-    events.RunStarted
-    | events.RunPaused
-    | events.RunResumed
-    | events.RunRecovered
-    | events.RunEnded
-    | events.CancelAsked
-    | events.GuidanceGiven
-    | events.LimitRaised
-    | events.StepEntered
-    | events.StepExpanded
-    | events.StepReopened
-    | events.StepEnded
-    | events.AttemptQueued
-    | events.RetryScheduled
-    | events.WaitStarted
-    | events.WaitEnded
-    | events.SignalReceived
-    | events.TimerFired
-    | events.ApprovalAsked
-    | events.ApprovalGiven
-    | events.FactsAsked
-    | events.FactsFound
-    | events.JoinQueued
-    | events.JoinAsked
-    | events.JoinEnded
-    | events.JumpOrdered
-    | events.JumpAsked
-    | events.CancelOrdered
-)
-"""Events without a cost."""
+
+class RunLog(NamedTuple):
+    """The events of one run, for a report of costs."""
+
+    run: str
+    workflow: str
+    events: Iterable[Event]
+    left: bool = False
+    """True if no process drives the run although it has not ended: its calls in flight are lost."""
 
 
 class CostRow(NamedTuple):
@@ -74,11 +51,14 @@ class CostReport(NamedTuple):
     total: CostRow
 
 
-def cost_report(runs: Iterable[tuple[str, str, Iterable[Event]]], by: By) -> CostReport:
-    """The costs of runs, each given by its id, workflow and events; reused results cost nothing."""
+def cost_report(runs: Iterable[RunLog], by: By) -> CostReport:
+    """The costs of runs; reused results cost nothing."""
     rows: dict[str, CostRow] = {}
-    for run, workflow, log in runs:
-        for name, row in _rows_of_run(run, workflow, log, by):
+    for log in runs:
+        for charge in _charges(log):
+            name = _name(charge, log, by)
+            used = charge.used
+            row = CostRow(name, 1, used.calls, used.tokens, used.usd, charge.unknown_calls)
             rows[name] = rows.get(name, CostRow(name)).plus(row)
     total = CostRow("total")
     for row in rows.values():
@@ -91,48 +71,27 @@ def _rank(row: CostRow) -> tuple[int, int, str]:
     return -row.usd, -row.tokens, row.name
 
 
-def _rows_of_run(run: str, workflow: str, log: Iterable[Event], by: By) -> Iterable[tuple[str, CostRow]]:
-    calls_in_flight: dict[Address, int] = {}
-    for event in log:
-        match event:
-            case events.AttemptStarted():
-                calls_in_flight[event.path] = event.reserve.calls
-            case events.AttemptDoubted():
-                # It may have made its calls; this will never be known.
-                calls = calls_in_flight.pop(event.path, 0)
-                if calls:
-                    yield _name(event, {}, run, workflow, by), CostRow("", 1, calls, 0, MicroUsd(0), calls)
-            case events.AttemptEnded():
-                if event.reused or not (event.used.calls or event.used.tokens):
-                    continue
-                used = event.used
-                unknown = 0 if event.cost_known else max(1, used.calls)
-                row = CostRow("", 1, used.calls, used.tokens, used.usd, unknown)
-                yield _name(event, event.result or {}, run, workflow, by), row
-            case _ if isinstance(event, _Ignored):
-                pass
-            case _:
-                assert_never(event)
+def _charges(log: RunLog) -> Iterator[Charge]:
+    reader, at = ChargeReader(), Millis(0)
+    for event in log.events:
+        at = event.at
+        yield from reader.take(event)
+    if log.left:
+        yield from reader.leave(at)
 
 
-def _name(
-    event: events.AttemptEnded | events.AttemptDoubted,
-    result: Mapping[str, object],
-    run: str,
-    workflow: str,
-    by: By,
-) -> str:
+def _name(charge: Charge, log: RunLog, by: By) -> str:
     match by:
         case "run":
-            return run
+            return log.run
         case "workflow":
-            return workflow
+            return log.workflow
         case "step":
-            return f"{workflow}: {_step(event.path)}"
+            return f"{log.workflow}: {_step(charge.path)}"
         case "day":
-            return f"{datetime.fromtimestamp(event.at / 1000, UTC):%Y-%m-%d}"
+            return f"{datetime.fromtimestamp(charge.at / 1000, UTC):%Y-%m-%d}"
         case "agent" | "model" | "role":
-            return str(result.get(by) or NO_NAME)
+            return str(charge.result.get(by) or NO_NAME)
         case _:
             assert_never(by)
 

@@ -9,6 +9,7 @@ from podium.core import events
 from podium.core.events import Event
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus
+from podium.views.run.charges import Charge, ChargeReader
 
 _Ignored: TypeAlias = (
     events.RunStarted
@@ -79,22 +80,20 @@ def trace(log: Iterable[Event]) -> Trace:
     attempts: dict[Address, int] = {}
     costs: dict[Address, int] = {}
     steps: list[TracedStep] = []
-    usd = tokens = calls = unknown = 0
+    charges, reader = list[Charge](), ChargeReader()
     first = last = None
     end: events.RunEnded | None = None
     for event in log:
         first = event.at if first is None else first
         last = event.at
+        charges += (new := reader.take(event))
+        for charge in new:
+            costs[charge.path] = costs.get(charge.path, 0) + charge.used.usd
         match event:
             case events.StepEntered():
                 entered[event.path] = event
             case events.AttemptEnded():
                 attempts[event.path] = event.attempt
-                costs[event.path] = costs.get(event.path, 0) + event.used.usd
-                usd += event.used.usd
-                tokens += event.used.tokens
-                calls += event.used.calls
-                unknown += not event.cost_known
             case events.StepEnded(path=path):
                 if path in entered:
                     steps.append(_step(event, entered[path], attempts.get(path, 0), costs.get(path, 0)))
@@ -110,10 +109,10 @@ def trace(log: Iterable[Event]) -> Trace:
         exit=None if end is None else end.exit,
         reason="" if end is None else end.reason,
         message="" if end is None else end.message,
-        usd=MicroUsd(usd),
-        tokens=tokens,
-        calls=calls,
-        unknown_calls=unknown,
+        usd=MicroUsd(sum(charge.used.usd for charge in charges)),
+        tokens=sum(charge.used.tokens for charge in charges),
+        calls=sum(charge.used.calls for charge in charges),
+        unknown_calls=sum(charge.unknown_calls for charge in charges),
         started=first if first is not None else Millis(0),
         ended=last if last is not None else Millis(0),
     )

@@ -25,8 +25,9 @@ WAYS = ("agent", "model", "role", "step", "workflow", "run", "day")
 def command(project: Project, run: str | None, by: str, as_json: bool) -> int:
     """Show the cost of RUN, or of all runs of this project together.
 
-    Only agent calls cost money. A call without a known price is counted as unknown, not as free. Results reused
-    from an earlier run (podium rerun, fork) are counted in the run that paid for them.
+    Only agent calls cost money. A call without a known price is counted as unknown, not as free; so is a call that
+    was interrupted by a crash or a cancel. Results reused from an earlier run (podium rerun, fork) are counted in the
+    run that paid for them.
     """
     chosen = None if run is None else project.run(run).run
     report, runs = project.queries.costs(chosen, by)  # type: ignore[arg-type]  # click has checked the word
@@ -59,7 +60,7 @@ def _row_data(row: CostRow) -> dict[str, object]:
 
 def _lines(report: CostReport, by: str) -> list[str]:
     if not report.rows:
-        return ["no agent was called, so nothing was spent"]
+        return ["no agent call has ended, so there are no costs to show"]
     rows = [(by, "cost", "calls", "tokens", "unknown"), *map(_cells, report.rows)]
     if len(report.rows) > 1:
         rows.append(_cells(report.total))

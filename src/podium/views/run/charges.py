@@ -1,0 +1,84 @@
+"""The cost of each call of a run, event by event. Every view of costs reads it, so that all views agree (R208).
+
+Rule: a call whose end was never reported was made, and its cost is unknown, which is not zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from podium.core import events
+from podium.core.events import Event
+from podium.core.ledger import unknown_calls
+from podium.core.payloads import Amounts
+from podium.core.types import Address, Millis
+
+CHARGING: Final = frozenset(("AttemptStarted", "AttemptEnded", "AttemptDoubted", "RunRecovered", "RunEnded"))
+"""The types of the events that a reader of charges needs."""
+NO_NAME: Final = "-"
+"""The agent of a call that was lost, since only its end would have named it."""
+NO_RESULT: Final[Mapping[str, Any]] = {}
+
+
+class Charge(NamedTuple):
+    """The cost of one attempt; `used.usd` excludes the unknown calls, `used.calls` includes them."""
+
+    at: Millis
+    path: Address
+    attempt: int
+    used: Amounts
+    unknown_calls: int = 0
+    result: Mapping[str, Any] = NO_RESULT
+    """The result of the attempt, with its agent; empty if the call was lost."""
+
+
+class ChargeReader:
+    """Feed it the events of one run in order."""
+
+    def __init__(self) -> None:
+        self._in_flight: dict[Address, events.AttemptStarted] = {}
+
+    def take(self, event: Event) -> tuple[Charge, ...]:
+        """The charges that an event adds; reused results and commands cost nothing."""
+        match event:
+            case events.AttemptStarted():
+                self._in_flight[event.path] = event
+            case events.AttemptEnded():
+                self._in_flight.pop(event.path, None)
+                return _charges_of(event)
+            case events.AttemptDoubted():
+                return self._lost((event.path,), event.at, ends=True)
+            case events.RunRecovered():
+                # The attempts are made again, so they stay in flight.
+                return self._lost(event.lost, event.at, ends=False)
+            case events.RunEnded():
+                # Only a run that was abandoned ends with attempts in flight.
+                return self._lost(tuple(self._in_flight), event.at, ends=True)
+            case _:
+                pass
+        return ()
+
+    def leave(self, at: Millis) -> tuple[Charge, ...]:
+        """The charges of the calls in flight, if no process drives the run any more."""
+        return self._lost(tuple(self._in_flight), at, ends=True)
+
+    def is_in_flight(self) -> bool:
+        return bool(self._in_flight)
+
+    def _lost(self, paths: tuple[Address, ...], at: Millis, *, ends: bool) -> tuple[Charge, ...]:
+        started = [self._in_flight[path] for path in paths if path in self._in_flight]
+        for path in paths if ends else ():
+            self._in_flight.pop(path, None)
+        return tuple(
+            Charge(at, one.path, one.attempt, Amounts(calls=one.reserve.calls), one.reserve.calls)
+            for one in started
+            if one.reserve.calls
+        )
+
+
+def _charges_of(event: events.AttemptEnded) -> tuple[Charge, ...]:
+    used, unknown = event.used, unknown_calls(event)
+    if event.reused or not (used.usd or used.tokens or used.calls or unknown):
+        return ()
+    return (Charge(event.at, event.path, event.attempt, used, unknown, event.result or NO_RESULT),)
