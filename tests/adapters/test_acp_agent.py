@@ -73,7 +73,7 @@ def test_permission_is_given_by_the_tools_of_the_role(tmp_path: Path, more: Any,
     ("mode", "trouble", "told"),
     [
         ("refusal", "refused", "refused"),
-        ("max_tokens", "failed", "maximum length"),
+        ("max_tokens", "truncated", "maximum length"),
         ("max_turn_requests", "failed", "calls"),
         ("cancelled", "transient", "cancelled"),
         ("sleepy", "malformed", '"sleepy"'),

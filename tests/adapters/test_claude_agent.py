@@ -241,6 +241,7 @@ def test_what_was_used_before_it_was_killed_is_not_lost(tmp_path: Path) -> None:
         (None, "authentication_failed", "auth"),
         (None, "unknown", "transient"),
         (None, "something_new", "error"),
+        (None, "max_output_tokens", "truncated"),
     ],
 )
 def test_a_failed_call_is_told_by_its_status_and_else_by_its_word(
@@ -249,7 +250,8 @@ def test_a_failed_call_is_told_by_its_status_and_else_by_its_word(
     end = {**FAILED, "api_error_status": status, "result": "it failed"}
     result = said(tmp_path, made_up(error), end, exit_code=1)
 
-    assert (result.trouble, result.detail.splitlines()[0], result.retry_at) == (trouble, "it failed", None)
+    assert (result.trouble, result.retry_at) == (trouble, None)
+    assert "it failed" in result.detail.splitlines()[0]
 
 
 @pytest.mark.req("R137")
@@ -271,6 +273,7 @@ def test_a_used_up_window_tells_when_it_opens_again(tmp_path: Path) -> None:
         ({**GOOD, "subtype": "error_max_turns", "is_error": True, "errors": ["too many"]}, 1, "failed"),
         ({**FAILED, "stop_reason": "refusal"}, 1, "refused"),
         ({**GOOD, "result": ""}, 0, "malformed"),
+        ({**GOOD, "stop_reason": "max_tokens"}, 0, "truncated"),
         ({"type": "result"}, 0, "error"),
         (message("m1"), 0, "malformed"),
         (message("m1"), 1, "error"),
@@ -283,6 +286,29 @@ def test_it_went_well_only_if_all_signs_agree(
 
     assert result.trouble == trouble
     assert result.detail
+
+
+@pytest.mark.req("C20")
+def test_the_parts_of_an_answer_that_was_continued_are_joined(tmp_path: Path) -> None:
+    def text(words: str) -> dict[str, Any]:
+        return {"type": "text", "text": words}
+
+    tool = {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}
+    result, seen = heard(
+        tmp_path,
+        message("m1", text("I look first.")),
+        message("m1", tool),
+        {"type": "user", "parent_tool_use_id": None, "tool_use_result": {"stdout": ""}},
+        message("m2", text('{"a": "one ')),
+        message("m9", text("of a helper"), parent_tool_use_id="t1"),
+        message("m3", text('two"}')),
+        {**GOOD, "result": 'two"}'},
+    )
+
+    assert (result.trouble, result.text, result.value) == (None, '{"a": "one two"}', {"a": "one two"})
+    assert [one.text for one in seen if one.kind == "note"] == [
+        "the answer reached its maximum length; claude lets its model continue it"
+    ]
 
 
 def test_who_is_not_known_to_the_vendor_is_told_what_to_do(tmp_path: Path) -> None:

@@ -205,7 +205,11 @@ LIMIT = "You\N{RIGHT SINGLE QUOTATION MARK}ve hit your usage limit. Visit the se
         ("Selected model is at capacity. Please try a different model.", "transient"),
         ("stream disconnected before completion: stream closed before response.completed", "transient"),
         ("Connection failed: error sending request", "transient"),
-        ("Incomplete response returned, reason: max_output_tokens", "malformed"),
+        ("Incomplete response returned, reason: max_output_tokens", "truncated"),
+        (
+            "stream disconnected before completion: Incomplete response returned, reason: max_output_tokens",
+            "truncated",
+        ),
         (
             "stream disconnected before completion: Incomplete response returned, reason: content_filter",
             "refused",

@@ -23,6 +23,7 @@ MODELS = {
     "gemini-2.5-pro": {"input_tokens": 214, "output_tokens": 40},
     "gemini-flash-lite": {"input_tokens": 9, "output_tokens": 1},
 }
+STOPPED = {"type": "error", "severity": "warning", "message": "Loop detected, stopping execution"}
 STATS = {"total_tokens": 300, "input_tokens": 223, "output_tokens": 41, "cached": 14, "input": 209}
 
 
@@ -60,7 +61,14 @@ def test_the_workspace_is_never_trusted_and_the_home_has_every_safe_setting(requ
     assert program.env["GOOGLE_GEMINI_BASE_URL"] == "https://generativelanguage.googleapis.com"
     assert program.env["GEMINI_API_KEY"] == "k-123"
     assert program.env["GEMINI_CLI_HOME"] == str(request_.home)
-    assert settings["telemetry"] == {"enabled": False} and settings["general"]["maxAttempts"] == 1
+    report = str(request_.home / ".gemini/calls.log")
+    assert settings["telemetry"] == {
+        "enabled": True,
+        "target": "local",
+        "outfile": report,
+        "logPrompts": False,
+    }
+    assert settings["general"]["maxAttempts"] == 1
     assert not settings["hooksConfig"]["enabled"] and settings["mcp"] == {"allowed": []}
     assert "--model=gemini-2.5-pro" in program.argv
     assert program.network == ("generativelanguage.googleapis.com",)
@@ -156,6 +164,8 @@ def test_the_answer_is_what_follows_the_last_tool_and_all_models_are_counted(req
         (53, [failed("Reached max session turns")], "", "failed", "turns"),
         (0, [{"type": "error", "message": "blocked due to safety"}, {**SUCCESS, "status": "error"}], "", "refused", "safety"),
         (0, [text("half")], "", "malformed", "in the middle"),
+        (0, [text("half"), STOPPED, SUCCESS], "", "truncated", "Loop detected"),
+        (0, [{"type": "error", "message": "Model response was truncated"}, {**SUCCESS, "status": "error"}], "", "truncated", "cut off"),
         (0, [SUCCESS], "", "malformed", "said nothing"),
         (1, [], "Unknown argument: x", "error", "Unknown argument"),
     ],
@@ -172,6 +182,33 @@ def test_every_ending_has_its_trouble(
 
     assert result.trouble == trouble
     assert words in result.detail
+
+
+def test_a_warning_before_more_of_the_answer_does_not_make_it_incomplete(request_: AgentRequest) -> None:
+    assert said(request_, STOPPED, text("whole"), SUCCESS).trouble is None
+
+
+@pytest.mark.req("C20")
+@pytest.mark.parametrize(
+    ("report", "trouble"),
+    [
+        (b"", None),
+        (b'  "finish_reasons": [\n   "stop"\n  ],\n  "role": "main"', None),
+        (b'  "finish_reasons": [\n   "stop",\n   "length"\n  ],\n  "role": "main"', "truncated"),
+        (b'  "finish_reasons": [\n   "length"\n  ]\n\n  "finish_reasons": [\n   "stop"\n  ],', None),
+        (b'  "finish_reasons": ["length"],\n "role": "main"\n  "finish_reasons": ["stop"],\n "role": "utility_x"', "truncated"),
+        (b'  "text": "\\"finish_reasons\\": [ \\"length\\" ]"', None),
+    ],
+)  # fmt: skip
+def test_its_report_tells_whether_the_last_answer_was_cut_off(
+    request_: AgentRequest, report: bytes, trouble: str | None
+) -> None:
+    program, parser = Gemini().prepare(request_)
+    parser.read_report(report)
+    list(parser.feed("".join(json.dumps(record) + "\n" for record in (text("half"), SUCCESS)).encode()))
+
+    assert parser.finish(finished_process()).trouble == trouble
+    assert program.report == ".gemini/calls.log"
 
 
 def test_a_quota_tells_when_it_opens_by_the_clock_of_the_record(request_: AgentRequest) -> None:

@@ -89,7 +89,7 @@ def test_the_variable_is_read_as_ollama_reads_it(host: str, url: str) -> None:
         (b'{"message": {"content": "half"}, "done": false}\n', "transient", "breaks off"),
         (b"<html>", "transient", "no JSON"),
         (b"[]\n7\n", "transient", "breaks off"),
-        (b'{"message": {"content": "a"}, "done": true, "done_reason": "length"}', "malformed", "max_tokens"),
+        (b'{"message": {"content": "a"}, "done": true, "done_reason": "length"}', "truncated", "max_tokens"),
     ],
 )
 def test_what_is_no_answer_is_trouble(body: bytes, trouble: str, words: str) -> None:

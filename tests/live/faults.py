@@ -165,6 +165,25 @@ FAULTS = {
             "gemini": {"rule": Rule(stop="SAFETY", text=""), "words": "blocked"},
         },
     ),
+    "cut off": Fault(
+        Rule(stop="max_tokens", text="The first half of"),
+        "malformed",
+        "truncated",
+        REPAIR,
+        "not complete",
+        special={
+            "codex": {"rule": Rule(stop="max_output_tokens", text="The first half of")},
+            "gemini": {"rule": Rule(stop="MAX_TOKENS", text="The first half of")},
+        },
+    ),
+    "loop": Fault(
+        Rule(text="The same sentence comes here and goes on for a while. " * 60),
+        "malformed",
+        "truncated",
+        REPAIR,
+        "Loop detected",
+        lacks=("claude", "codex"),
+    ),
     "no structured answer": Fault(
         Rule(text="Here it is: a shed"),
         "malformed",

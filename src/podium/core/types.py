@@ -57,6 +57,7 @@ Reason: TypeAlias = str
 REASONS: Final = (
     "gates",
     "contract",
+    "truncated",
     "no_change",
     "touches",
     "protected",

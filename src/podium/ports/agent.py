@@ -117,6 +117,8 @@ class ProgramSpec:
     """The API it calls at `BROKER`; only if the request is brokered."""
     login: str | None = None
     """The path in `files` of the user's login, which the program may renew."""
+    report: str | None = None
+    """The path below `home` of a file that the program writes about its calls; a `ReportParser` gets its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ AgentTrouble: TypeAlias = Literal[
     "refused",
     "blocked",
     "malformed",
+    "truncated",
     "quota",
     "transient",
     "auth",
@@ -140,7 +143,10 @@ AgentTrouble: TypeAlias = Literal[
     "timeout",
     "error",
 ]
-"""Why there is no usable answer; it decides whether to retry, to wait, to use another agent or to fail."""
+"""Why there is no usable answer; it decides whether to retry, to wait, to use another agent or to fail.
+
+`truncated`: the answer ended before it was complete, at the maximum length of an answer or because the program stopped.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +183,14 @@ class OutputParser(Protocol):
     def feed(self, data: bytes) -> Iterable[Progress]: ...
 
     def finish(self, finished: Finished) -> AgentResult: ...
+
+
+@runtime_checkable
+class ReportParser(OutputParser, Protocol):
+    """A parser that also needs the report that its program writes to a file."""
+
+    def read_report(self, end: bytes) -> None:
+        """Read the end of the report; called once, before `finish`. The program's tools may have written to it."""
 
 
 @runtime_checkable

@@ -108,7 +108,7 @@ class ServiceAgentContract:
             (Rule(fault="cut", text="half of an answer"), {"transient"}),
             (Rule(fault="garbled", text="half of an answer"), {"transient"}),
             (Rule(text=""), {"malformed"}),
-            (Rule(stop="length", text="half"), {"malformed"}),
+            (Rule(stop="length", text="half"), {"truncated"}),
         ],
     )
     def test_every_fault_is_a_failure_with_a_message(

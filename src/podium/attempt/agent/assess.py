@@ -37,6 +37,7 @@ FAILURES: Final[Mapping[AgentTrouble, tuple[AnswerKind, str]]] = {
     "refused": ("failed", "refused"),
     "blocked": ("blocked", "blocked"),
     "malformed": ("malformed", "contract"),
+    "truncated": ("malformed", "truncated"),
     "quota": ("quota", "quota"),
     "transient": ("transient", "transient"),
     "auth": ("unavailable", "auth"),
@@ -44,7 +45,7 @@ FAILURES: Final[Mapping[AgentTrouble, tuple[AnswerKind, str]]] = {
     "timeout": ("timeout", ""),
     "error": ("error", "error"),
 }
-MAY_HAVE_WORK: Final = frozenset({"failed", "refused", "blocked", "malformed", "timeout"})
+MAY_HAVE_WORK: Final = frozenset({"failed", "refused", "blocked", "malformed", "truncated", "timeout"})
 """Failures that may leave work worth keeping; after any other failure the attempt is repeated from its start."""
 
 
@@ -163,7 +164,7 @@ async def _check_work(
     """Check forbidden files first. A truncated answer may have stopped before the edit, so it is retried before it
     fails for changing nothing."""
     host, started, step = attempt.host, attempt.started, attempt.step
-    if result.trouble is not None and result.trouble != "malformed":
+    if result.trouble not in (None, "malformed", "truncated"):
         return _troubled(attempt, result, result.trouble, change.tree)
     refusal = objection(host, step, attempt.names, change)
     if refusal is not None and refusal[0] != "no_change":

@@ -7,6 +7,7 @@ perform.py turns it into a value, as for every other verb.
 from __future__ import annotations
 
 import math
+import os
 import secrets
 import shlex
 from collections.abc import Mapping
@@ -42,10 +43,18 @@ from podium.core.model import Agent, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Millis, Tree
 from podium.credentials import key_names, read_returned_login
-from podium.errors import ConfigurationError
-from podium.files.inside import inside
+from podium.errors import ConfigurationError, PathViolation
+from podium.files.inside import inside, open_inside
 from podium.git.workdir.folder import Owner, give_ownership
-from podium.ports.agent import AgentRequest, AgentResult, OutputParser, PriorSession, ServiceAgent, Usage
+from podium.ports.agent import (
+    AgentRequest,
+    AgentResult,
+    OutputParser,
+    PriorSession,
+    ReportParser,
+    ServiceAgent,
+    Usage,
+)
 from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName
 from podium.recording import with_texts
@@ -53,6 +62,7 @@ from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask
 
+MAX_REPORT_BYTES: Final = 2 * 1024 * 1024
 MAX_PROGRESS: Final = 2000
 """Progress reports of one attempt that are kept for its transcript."""
 
@@ -200,6 +210,8 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
                     _keep_login, attempt.host, worker.type, workspace.home, program.login
                 )
     attempt.exchange.finished, attempt.exchange.sandbox_facts = finished, sandbox_record(sandbox, policy)
+    if program.report is not None and isinstance(parser, ReportParser):
+        parser.read_report(await to_thread.run_sync(_read_report, workspace.home, program.report))
     answer = explain_silence(parser.finish(finished), finished, attempt.exchange.progress)
     result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
     store_session = partial(
@@ -207,6 +219,17 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     )
     await to_thread.run_sync(store_session)
     return finished
+
+
+def _read_report(home: Path, name: str) -> bytes:
+    """The end of the program's report; empty if there is none. Tools of the agent may have replaced the file."""
+    try:
+        with open_inside(home, name, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - MAX_REPORT_BYTES))
+            return file.read(MAX_REPORT_BYTES)
+    except (OSError, PathViolation):
+        return b""
 
 
 def _keep_login(host: Host, kind: str, home: Path, name: str) -> None:

@@ -184,9 +184,10 @@ def _after_timeout(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) 
 def _after_malformed(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
     if leaf.uncounted.repair <= leaf.place.step.retry.repair:
         return AttemptQueued(now, leaf.place.path, "repair", (_attempt_path(leaf),))
+    reason = answer.reason or "contract"
     if isinstance(leaf.place.step.verb, Agent) and leaf.place.step.verb.judge:
-        return _end(leaf, answer, "error", "contract", 1, now)
-    return _retry_or_fail(state, leaf, Failure("failed", "contract", 1, (_attempt_path(leaf),)), now)
+        return _end(leaf, answer, "error", reason, 1, now)
+    return _retry_or_fail(state, leaf, Failure("failed", reason, 1, (_attempt_path(leaf),)), now)
 
 
 def _after_outside_failure(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.adapters.agents.acp import CREDENTIALS
-from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
+from podium.adapters.agents.shared.json_lines import TRUNCATED, Answer, JsonLines, count_of, read_answer
 from podium.adapters.agents.shared.settings import wrong
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
@@ -42,7 +42,7 @@ EDITS: Final = frozenset(KINDS["edit"])
 AUTH_REQUIRED: Final = -32000
 STATUSES: Final[Mapping[int, AgentTrouble]] = {401: "auth", 403: "auth", 408: "transient", 429: "quota"}
 STOPS: Final[Mapping[str, tuple[AgentTrouble, str]]] = {
-    "max_tokens": ("failed", "it stopped at the maximum length of an answer"),
+    "max_tokens": ("truncated", TRUNCATED),
     "max_turn_requests": ("failed", "it stopped at its maximum number of calls"),
     "refusal": ("refused", "the model refused"),
     "cancelled": ("transient", "it was cancelled"),

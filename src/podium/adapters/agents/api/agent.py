@@ -20,7 +20,7 @@ import anyio
 
 from podium.adapters.agents.api import CREDENTIALS
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
-from podium.adapters.agents.shared.json_lines import count_of
+from podium.adapters.agents.shared.json_lines import TRUNCATED, count_of
 from podium.adapters.agents.shared.settings import (
     address,
     count,
@@ -92,7 +92,7 @@ def _read_message(message: Mapping[str, Any], reason: Any, usage: Usage, *, want
     if refusal or reason == "content_filter":
         trouble, detail = "refused", str(refusal or "the answer was withheld by a filter")
     elif reason == "length":
-        trouble, detail = "malformed", "the answer reached its maximum length; raise max_tokens"
+        trouble, detail = "truncated", f"{TRUNCATED}; raise max_tokens"
     elif not text.strip():
         trouble, detail = "malformed", "the answer is empty"
     if trouble is not None:

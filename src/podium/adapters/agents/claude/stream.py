@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import JsonLines, count_of
+from podium.adapters.agents.shared.json_lines import TRUNCATED, JsonLines, count_of
 from podium.core.types import MicroUsd, Millis
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, Usage
 from podium.process.launch import Finished
@@ -25,6 +25,7 @@ ERRORS: Final[Mapping[str, AgentTrouble]] = {
     "authentication_failed": "auth",
     "rate_limit": "quota",
     "billing_error": "quota",
+    "max_output_tokens": "truncated",
     "server_error": "transient",
     "overloaded": "transient",
     # For example, a reply that is not JSON; the agent did not cause it.
@@ -54,6 +55,8 @@ class ClaudeConversation:
         self._calls: dict[str, Usage] = {}
         self._session: str | None = None
         self._model = ""
+        self._parts: dict[str, str] = {}
+        """The texts of the messages since the last tool, by the id of the message."""
 
     def feed(self, data: bytes) -> Iterable[Progress]:
         return [progress for record in self._lines.feed(data) for progress in self._read(record)]
@@ -85,12 +88,15 @@ class ClaudeConversation:
         )
 
     def _read(self, record: Mapping[str, Any]) -> Iterator[Progress]:
+        if record.get("type") == "user" and record.get("parent_tool_use_id") is None:
+            self._parts.clear()
         match record:
             case {"type": "assistant", "message": {"content": list(blocks)}}:
                 message: Mapping[str, Any] = record["message"]
                 self._record_call(record, message)
                 # A synthetic message is an error, which the last event repeats.
                 if message.get("model") != "<synthetic>":
+                    yield from self._collect_parts(record, message, blocks)
                     yield from (progress for block in blocks if (progress := _block(block)) is not None)
             case {"type": "user", "tool_use_result": {"filePath": str(path), "type": "create" | "update"}}:
                 yield Progress("file", path)
@@ -112,6 +118,24 @@ class ClaudeConversation:
                 yield Progress("usage", f"{usage.input} in, {usage.cached} cached, {usage.output} out")
             case _:
                 pass
+
+    def _collect_parts(
+        self, record: Mapping[str, Any], message: Mapping[str, Any], blocks: list[Any]
+    ) -> Iterator[Progress]:
+        """Collect the parts of the answer: at the token limit claude asks its model to continue in another message."""
+        name = message.get("id")
+        if record.get("parent_tool_use_id") is not None or not isinstance(name, str):
+            return
+        if self._parts and name not in self._parts:
+            yield Progress("note", "the answer reached its maximum length; claude lets its model continue it")
+        for block in blocks:
+            match block:
+                case {"type": "text", "text": str(text)}:
+                    self._parts[name] = self._parts.get(name, "") + text
+                case {"type": "tool_use"}:
+                    self._parts.clear()
+                case _:
+                    pass
 
     def _record_call(self, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
         """Keep the usage of a call, in case the last event never comes, and the error of a failed one."""
@@ -137,6 +161,8 @@ class ClaudeConversation:
         subtype = last.get("subtype")
         if last.get("stop_reason") == "refusal":
             return "refused", message or "the model refused"
+        if last.get("stop_reason") == "max_tokens":
+            return "truncated", TRUNCATED
         if subtype in LIMITS:
             return "failed", message or f"claude stopped: {subtype}"
         if last.get("is_error") is True:
@@ -168,6 +194,8 @@ class ClaudeConversation:
         else:
             trouble = ERRORS.get(self._error, "error")
         detail = message or "a call of the model failed"
+        if trouble == "truncated":
+            return trouble, f"{TRUNCATED} ({detail})"
         if trouble == "auth" and self._missing_auth:
             return trouble, f"{detail}\n{self._missing_auth}"
         return trouble, detail
@@ -185,9 +213,14 @@ class ClaudeConversation:
         last = self._last or {}
         text = last.get("result")
         if isinstance(text, str) and text:
-            return text
+            return self._joined(text)
         value = last.get("structured_output")
         return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+    def _joined(self, text: str) -> str:
+        """The whole answer; claude reports only the last part of one that its model continued."""
+        parts = list(self._parts.values())
+        return "".join(parts) if len(parts) > 1 and parts[-1].strip() == text.strip() else text
 
     def _usage(self) -> Usage:
         models = (self._last or {}).get("modelUsage")

@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from podium.adapters.agents.shared.json_lines import TRUNCATED
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 from podium.ports.agent import AgentTrouble
 
 STATUS: Final = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
+_DISCONNECTED: Final = "stream disconnected before completion: "
+_INCOMPLETE: Final = "Incomplete response returned, reason: "
 SENTENCES: Final[tuple[tuple[str, AgentTrouble], ...]] = (
     ("Missing environment variable: ", "auth"),
     ("To use Codex with your ChatGPT plan, ", "auth"),
@@ -28,13 +31,11 @@ SENTENCES: Final[tuple[tuple[str, AgentTrouble], ...]] = (
     # codex replaces the message of every status 500 by this one.
     ("We're currently experiencing high demand", "transient"),
     ("Connection failed: ", "transient"),
-    (
-        "stream disconnected before completion: Incomplete response returned, reason: content_filter",
-        "refused",
-    ),
-    ("stream disconnected before completion: ", "transient"),
-    ("Incomplete response returned, reason: content_filter", "refused"),
-    ("Incomplete response returned, reason: max_output_tokens", "malformed"),
+    (f"{_DISCONNECTED}{_INCOMPLETE}content_filter", "refused"),
+    (f"{_DISCONNECTED}{_INCOMPLETE}max_output_tokens", "truncated"),
+    (_DISCONNECTED, "transient"),
+    (f"{_INCOMPLETE}content_filter", "refused"),
+    (f"{_INCOMPLETE}max_output_tokens", "truncated"),
 )
 CODES: Final[Mapping[str, AgentTrouble]] = {
     "content_policy_violation": "refused",
@@ -63,6 +64,8 @@ def failure_of(sentence: str, now: Now) -> Failure:
     text = sentence.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     code, message = _code_and_message(text)
     trouble = CODES.get(code) or _trouble(text)
+    if trouble == "truncated":
+        message = f"{TRUNCATED} ({message})"
     retry_at = _retry_at(text, now) if trouble == "quota" else None
     return Failure(trouble, message, retry_at)
 

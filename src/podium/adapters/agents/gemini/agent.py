@@ -37,6 +37,14 @@ PATHS: Final = (
 )
 """The API calls it needs for its model; not those for files or caches."""
 MAX_TURNS: Final = 100
+REPORT: Final = ".gemini/calls.log"
+"""Where the program writes records about its calls; only they say that an answer was cut off."""
+REPORT_LIMITS: Final = (
+    "OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+)
+"""Variables that keep the texts of the conversation out of these records."""
+MAX_REPORTED: Final = "100"
 PROJECT_NAME: Final = "podium"
 """The program's name for the folder it works in."""
 TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -95,6 +103,7 @@ class Gemini:
             },
             session_files=(f".gemini/tmp/{PROJECT_NAME}/chats/session-*.jsonl",),
             streams_progress=True,
+            report=REPORT,
         )
         missing_key = missing(CREDENTIALS, request.config, request.env)
         wants_value = request.schema is not None
@@ -114,10 +123,16 @@ def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dic
             # Otherwise it exits in an untrusted folder; the environment says that the folder is untrusted.
             "folderTrust": {"enabled": False},
             # Commands in its shell must not get the key.
-            "environmentVariableRedaction": {"enabled": True, "blocked": [KEY]},
+            "environmentVariableRedaction": {"enabled": True, "blocked": [KEY, *REPORT_LIMITS]},
         },
         "privacy": {"usageStatisticsEnabled": False},
-        "telemetry": {"enabled": False},
+        # To a file only: nothing is sent.
+        "telemetry": {
+            "enabled": True,
+            "target": "local",
+            "outfile": str(request.home / REPORT),
+            "logPrompts": False,
+        },
         # The run retries by itself, because it knows the limits.
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 1},
         "model": {"maxSessionTurns": _number(request, "max_turns", MAX_TURNS), "skipNextSpeakerCheck": True},
@@ -145,6 +160,7 @@ def _environment(request: AgentRequest) -> dict[str, str]:
     home = request.home
     return {
         **dict.fromkeys(CLEARED, ""),
+        **dict.fromkeys(REPORT_LIMITS, MAX_REPORTED),
         KEY: DUMMY_KEY if is_brokered(request) else request.env.get(_key(request.config), ""),
         "GEMINI_CLI_HOME": str(home),
         "GEMINI_CLI_TRUST_WORKSPACE": "false",

@@ -2,7 +2,8 @@
 
 In version 0.61.0 the exit code of an API error is its status modulo 256. It is 0 after an answer that was blocked for
 safety, and after a signal. The token counts include all calls of the process, also hidden ones, by model; `input`
-excludes cached tokens, and only the total includes reasoning.
+excludes cached tokens, and only the total includes reasoning. That an answer was cut off at its maximum length is in
+its report only, and that it stopped in a loop is a warning before a success.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
+from podium.adapters.agents.shared.json_lines import TRUNCATED, Answer, JsonLines, count_of, read_answer
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import Millis
 from podium.ports.agent import AgentResult, AgentTrouble, Progress, Usage
@@ -36,6 +37,8 @@ _NETWORK: Final = re.compile(
     r"fetch failed|ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|SocketError|terminated|socket hang up"
 )
 _WITHHELD: Final = re.compile(r"blocked|safety|prohibited|recitation", re.IGNORECASE)
+_TRUNCATED: Final = re.compile(r"truncated|token limit", re.IGNORECASE)
+_FINISH: Final = re.compile(r'^ *"finish_reasons": \[([^\]]*)\](?:,\s*"role": "(\w+)")?', re.MULTILINE)
 _CODE: Final = re.compile(r'"code":\s*(\d{3})\b')
 _AFTER: Final = re.compile(r"retry after (\d+(?:\.\d+)?)s|retry in (\d+(?:\.\d+)?)s")
 
@@ -52,6 +55,9 @@ class GeminiConversation:
         self._after_tool = False
         self._session: str | None = None
         self._fault = ""
+        self._stopped = False
+        """Whether the last thing it printed is that it stops."""
+        self._cut_off = False
         self._result: Mapping[str, Any] | None = None
 
     def feed(self, data: bytes) -> Iterable[Progress]:
@@ -63,12 +69,14 @@ class GeminiConversation:
                 self._session = session
             case {"type": "message", "role": "assistant", "content": str(text)}:
                 self._next_turn()
+                self._stopped = False
                 if self._length <= MAX_TEXT:
                     self._texts.append(text)
                     self._length += len(text)
                 yield Progress("text", text)
             case {"type": "tool_use", "tool_name": str(name)}:
                 self._next_turn()
+                self._stopped = False
                 self._drop_text()
                 yield _use(name, record.get("parameters"))
             case {"type": "tool_result"}:
@@ -77,7 +85,7 @@ class GeminiConversation:
                 if record.get("status") == "error":
                     yield Progress("note", f"a tool failed: {_text(record.get('output'))[:200]}")
             case {"type": "error", "message": str(message)}:
-                self._fault = message
+                self._fault, self._stopped = message, True
                 yield Progress("note", message)
             case {"type": "result"}:
                 self._result = record
@@ -95,6 +103,12 @@ class GeminiConversation:
         """Drop the text before a tool, because the answer is the text after the last tool."""
         self._texts.clear()
         self._length = 0
+
+    def read_report(self, end: bytes) -> None:
+        """Find out whether the last answer was cut off; in the report, quotes inside texts are escaped."""
+        calls = _FINISH.findall(end.decode("utf-8", "replace"))
+        reasons = [reasons for reasons, role in calls if role in ("", "main")]
+        self._cut_off = bool(reasons) and '"length"' in reasons[-1]
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
@@ -123,10 +137,18 @@ class GeminiConversation:
             return "timeout", "its time ran out"
         if finished.signal is not None:
             return "transient", f"it was ended by signal {finished.signal}"
+        if finished.exit_code == 0 and self._cut_off and result.get("status") in ("success", "error"):
+            return "truncated", TRUNCATED
         if finished.exit_code == 0 and result.get("status") == "success":
-            return None, ""
+            return (
+                ("truncated", f"gemini stopped before the answer was complete: {self._fault}")
+                if self._stopped
+                else (None, "")
+            )
         if finished.exit_code == 0 and result.get("status") == "error":
             # Only the model itself causes this: it refused, or its answer is empty.
+            if _TRUNCATED.search(self._fault):
+                return "truncated", f"{TRUNCATED} ({self._fault})"
             withheld = _WITHHELD.search(self._fault) is not None
             return "refused" if withheld else "transient", self._fault or "no answer"
         if finished.exit_code == 0:

@@ -22,7 +22,7 @@ import anyio
 from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
 from podium.adapters.agents.ollama.tiers import tier_for
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
-from podium.adapters.agents.shared.json_lines import count_of
+from podium.adapters.agents.shared.json_lines import TRUNCATED, count_of
 from podium.adapters.agents.shared.settings import address, count, messages, seconds, temperature
 from podium.core.expressions.values import plain_json
 from podium.core.types import MicroUsd
@@ -117,8 +117,8 @@ def understood(answer: Answer, model: str, *, wants_value: bool) -> AgentResult:
     if fault:
         return AgentResult(text=text, usage=usage, cost=FREE, trouble="transient", detail=fault)
     if last.get("done_reason") == "length":
-        detail = "the answer breaks off at its longest; raise max_tokens or context_window"
-        return AgentResult(text=text, usage=usage, cost=FREE, trouble="malformed", detail=detail)
+        detail = f"{TRUNCATED}; raise max_tokens or context_window"
+        return AgentResult(text=text, usage=usage, cost=FREE, trouble="truncated", detail=detail)
     if not text.strip():
         return AgentResult(usage=usage, cost=FREE, trouble="malformed", detail="the answer is empty")
     try:

@@ -10,6 +10,10 @@ from podium.ports.agent import AgentTrouble
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 MAX_LINE: Final = 16 * 1024 * 1024
+TRUNCATED: Final = (
+    "the answer was cut off at its maximum length, so it is not complete; a shorter one would fit"
+)
+"""The reason for the trouble `truncated`, for people and for the next attempt."""
 
 
 class JsonLines:
