@@ -120,6 +120,8 @@ def test_a_program_may_give_its_exit_codes_other_meanings(tmp_path: Path) -> Non
     }
 
     assert found == {75: "quota", 77: "auth", 1: "failed", 9: None, 2: "error"}
+    chosen = ended(tmp_path, "t", exit_codes={140: "auth"}, exit_code=140, signal=12)
+    assert chosen.trouble == "auth"
 
 
 def test_what_it_told_on_stderr_is_the_reason(tmp_path: Path) -> None:

@@ -158,6 +158,7 @@ def test_the_answer_is_what_follows_the_last_tool_and_all_models_are_counted(req
         (173, [failed("[API Error: slow down]\nPlease wait")], "", "quota", "slow down"),
         (244, [failed('[API Error: {"error":{"code":500,"message":"boom"}}]')], "", "transient", "boom"),
         (144, [failed("[API Error: bad]")], "", "error", "bad"),
+        (144, [failed('{"error":{"code":400,"message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}')], "", "auth", "not valid"),
         (1, [failed("[API Error: x is not found]")], "at: /t/e.json ModelNotFoundError: x", "unavailable", "pro"),
         (1, [failed("[API Error: terminated]")], "SocketError: other side closed", "transient", "terminated"),
         (41, [], "Please set an Auth method", "auth", "Auth method"),
@@ -209,6 +210,18 @@ def test_its_report_tells_whether_the_last_answer_was_cut_off(
 
     assert parser.finish(finished_process()).trouble == trouble
     assert program.report == ".gemini/calls.log"
+
+
+def test_a_failure_that_it_reports_is_believed_even_if_its_exit_code_looks_like_a_signal(
+    request_: AgentRequest,
+) -> None:
+    """bubblewrap exits with 128 + n after signal n, and gemini with 152 after status 408."""
+    data = (json.dumps(failed("[API Error: late]")) + "\n").encode()
+    result, _ = parse_output(Gemini(), request_, [data], finished_process(exit_code=145, signal=17))
+    killed, _ = parse_output(Gemini(), request_, [b""], finished_process(exit_code=137, signal=9))
+
+    assert result.trouble == "auth"
+    assert (killed.trouble, killed.detail) == ("transient", "it was ended by signal 9")
 
 
 def test_a_quota_tells_when_it_opens_by_the_clock_of_the_record(request_: AgentRequest) -> None:

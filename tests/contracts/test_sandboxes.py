@@ -104,6 +104,14 @@ class TestBubblewrapSandbox(SandboxContract):
         assert (done.stdout.text(), done.stderr.text()) == ("here False\n", "")
 
     @pytest.mark.slow
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGXCPU])
+    def test_the_signal_that_ended_a_process_is_returned(
+        self, sandbox: Sandbox, folder: Path, number: int
+    ) -> None:
+        done = self.finish(sandbox, self.launch(folder, f"import os; os.kill(os.getpid(), {number})"))
+
+        assert (done.exit_code, done.signal) == (128 + number, number)
+
     def test_a_process_inside_receives_term_and_can_clean_up(self, sandbox: Sandbox, folder: Path) -> None:
         """TERM goes to the process and not to bubblewrap, which would kill it at once (bubblewrap 0.8)."""
         code = (

@@ -62,6 +62,15 @@ class SandboxContract:
 
         assert (finished.exit_code, finished.stdout.text(), finished.stderr.text()) == (3, "out\n", "err\n")
 
+    @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503])
+    def test_an_exit_code_that_a_program_chose_is_not_a_signal(
+        self, sandbox: Sandbox, folder: Path, status: int
+    ) -> None:
+        """Some programs exit with a status of HTTP modulo 256."""
+        done = self.finish(sandbox, self.launch(folder, f"import os; os._exit({status % 256})"))
+
+        assert (done.exit_code, done.signal) == (status % 256, None)
+
     def test_the_child_gets_only_the_environment_of_the_launch(self, sandbox: Sandbox, folder: Path) -> None:
         code = "import os; print(' '.join(sorted(os.environ)))"
 

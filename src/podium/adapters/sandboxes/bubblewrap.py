@@ -141,10 +141,39 @@ def wrap_launch(
     )
 
 
+FATAL: Final = frozenset(
+    (
+        signal.SIGHUP,
+        signal.SIGINT,
+        signal.SIGQUIT,
+        signal.SIGILL,
+        signal.SIGTRAP,
+        signal.SIGABRT,
+        signal.SIGBUS,
+        signal.SIGFPE,
+        signal.SIGKILL,
+        signal.SIGUSR1,
+        signal.SIGSEGV,
+        signal.SIGUSR2,
+        signal.SIGPIPE,
+        signal.SIGALRM,
+        signal.SIGTERM,
+        signal.SIGXCPU,
+        signal.SIGXFSZ,
+        signal.SIGSYS,
+    )
+)
+"""Signals that end processes in practice; the others are ignored, only stop a process, or are sent by nothing."""
+
+
 def _with_signal(finished: Finished) -> Finished:
-    """Set the signal: like a shell, bubblewrap exits with 128 + n after signal n."""
+    """Set the signal: like a shell, bubblewrap exits with 128 + n after signal n.
+
+    It exits with the same code after a process that chose it, as gemini does with 144 for status 400. So only signals
+    that end processes in practice count, and an agent that reported its own failure is believed (issue 16).
+    """
     number = finished.exit_code - 128
-    if finished.signal is not None or finished.timed_out or number not in set(signal.Signals):
+    if finished.signal is not None or finished.timed_out or number not in FATAL:
         return finished
     return replace(finished, signal=number)
 

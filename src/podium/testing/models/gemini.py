@@ -20,6 +20,8 @@ STATUSES: Final = {
 }
 PER_DAY: Final = "PerDay"
 """As `stop` of a rule with status 429: the daily quota is used up, which the program does not retry."""
+BAD_KEY: Final = "API_KEY_INVALID"
+"""As `stop` of a rule with status 400: the key is not valid, which this API does not answer with 401."""
 _MODEL: Final = re.compile(r"/models/([^/:]+):")
 
 
@@ -115,6 +117,8 @@ def _error(rule: Rule) -> dict[str, Any]:
     if rule.stop == PER_DAY:
         violation = {"quotaMetric": "requests", "quotaId": "GenerateRequestsPerDayPerProjectPerModel"}
         details.append(_detail("QuotaFailure", violations=[violation]))
+    if rule.stop == BAD_KEY:
+        details.append(_detail("ErrorInfo", reason=BAD_KEY, domain="googleapis.com"))
     delay = {name.lower(): value for name, value in rule.headers.items()}.get("retry-after")
     if delay is not None:
         details.append(_detail("RetryInfo", retryDelay=f"{delay}s"))

@@ -38,6 +38,9 @@ from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 BASE_URL: Final = "https://api.openai.com/v1"
 USED_UP: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "usage_limit_reached"})
+BAD_KEYS: Final = frozenset({"invalid_api_key", "API_KEY_INVALID", "invalid_authentication"})
+BAD_KEY_TEXT: Final = "API key not valid"
+"""Some services answer an invalid key with status 400."""
 RESETS: Final = ("retry-after", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens")
 _SPAN: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 
@@ -138,6 +141,8 @@ def _refused(answer: Answer, body: Mapping[str, Any], at: Millis) -> AgentResult
     message = str(error.get("message") or answer.body[:200].decode("utf-8", "replace") or "no reason given")
     code = str(error.get("code") or error.get("type") or "")
     match answer.status:
+        case 400 if code in BAD_KEYS or BAD_KEY_TEXT in message:
+            return _failed("auth", f"the service refuses the key: {message}")
         case 401 | 403:
             return _failed("auth", f"the service refuses the key: {message}")
         case 404:

@@ -153,7 +153,7 @@ class ClaudeConversation:
         last = self._last
         if finished.timed_out:
             return "timeout", "its time ran out"
-        if finished.signal is not None:
+        if finished.signal is not None and (last is None or last.get("is_error") is not True):
             return "transient", f"it was ended by signal {finished.signal}"
         if last is None:
             return self._without_result(finished)

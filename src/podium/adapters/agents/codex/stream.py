@@ -129,10 +129,10 @@ class CodexConversation:
     def _failure(self, finished: Finished) -> Failure | None:
         if finished.timed_out:
             return self._out_of_time()
-        if finished.signal is not None:
-            return Failure("transient", f"it was ended by signal {finished.signal}")
         if self._failed is not None:
             return self._turn_failed(self._failed)
+        if finished.signal is not None:
+            return Failure("transient", f"it was ended by signal {finished.signal}")
         if not self._completed:
             return self._broken_off(finished)
         if finished.exit_code != 0:

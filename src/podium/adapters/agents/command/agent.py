@@ -180,9 +180,8 @@ def _text(data: bytes | bytearray) -> str:
 def _meaning(finished: Finished, exit_codes: Mapping[int, str]) -> str:
     if finished.timed_out:
         return "timeout"
-    if finished.signal is not None:
-        return "transient"
-    return exit_codes.get(finished.exit_code, "error")
+    # A code that the user names has that meaning; in a sandbox, 128 + n may also be the program's own choice.
+    return exit_codes.get(finished.exit_code, "error" if finished.signal is None else "transient")
 
 
 def _trouble(word: str) -> AgentTrouble:

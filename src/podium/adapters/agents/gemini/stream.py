@@ -39,6 +39,8 @@ _NETWORK: Final = re.compile(
 _WITHHELD: Final = re.compile(r"blocked|safety|prohibited|recitation", re.IGNORECASE)
 _TRUNCATED: Final = re.compile(r"truncated|token limit", re.IGNORECASE)
 _FINISH: Final = re.compile(r'^ *"finish_reasons": \[([^\]]*)\](?:,\s*"role": "(\w+)")?', re.MULTILINE)
+_NO_KEY: Final = re.compile(r"API_KEY_(?:INVALID|EXPIRED)|API key (?:not valid|not found|expired)")
+"""Google answers an invalid key with status 400."""
 _CODE: Final = re.compile(r'"code":\s*(\d{3})\b')
 _AFTER: Final = re.compile(r"retry after (\d+(?:\.\d+)?)s|retry in (\d+(?:\.\d+)?)s")
 
@@ -135,7 +137,7 @@ class GeminiConversation:
         stderr = finished.stderr.text()
         if finished.timed_out:
             return "timeout", "its time ran out"
-        if finished.signal is not None:
+        if finished.signal is not None and result.get("status") != "error":
             return "transient", f"it was ended by signal {finished.signal}"
         if finished.exit_code == 0 and self._cut_off and result.get("status") in ("success", "error"):
             return "truncated", TRUNCATED
@@ -171,6 +173,8 @@ class GeminiConversation:
 
 def _trouble_of(exit_code: int, message: str, stderr: str) -> AgentTrouble:
     """Classify by the exit code, then by the code in the message, then by the class of the printed error."""
+    if _NO_KEY.search(message):
+        return "auth"
     codes = [status for status in STATUSES if status % 256 == exit_code]
     if not codes and (code := _CODE.search(message)):
         codes = [int(code[1])]

@@ -1,0 +1,129 @@
+"""Faults of a model as `podium run` reports them: the real command, the real programs, the default sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.testing.models.gemini import BAD_KEY
+from podium.testing.models.server import ModelServer, Rule
+from tests.e2e import kit as e2e
+from tests.live.kit import KEY, PROGRAMS
+from tests.live.programs import found
+from tests.live.sandbox_kit import needs_bubblewrap
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+
+OTHER = "other: {type: command, command: [sh, -c, 'cat > /dev/null; echo from the other agent'], price: {input: 0, output: 0}}"
+
+
+@contextmanager
+def project_for(
+    name: str, folder: Path, server: ModelServer, *, step: str = "", settings: str = "", fallback: bool = True
+) -> Iterator[e2e.Project]:
+    """A project whose one step asks a real program for a text; another agent is there in case it cannot answer."""
+    needs_bubblewrap()
+    program = PROGRAMS[name]
+    own = f"command: {found(name)}, base_url: '{server.url}{program.path}'{program.settings}{settings}"
+    other = ", fallback: [other]" if fallback else ""
+    flow = (
+        f"podium: 1\nname: flow\nlimits: {{unknown_cost: count_tokens}}\nagents:\n  {name}: {{{own}}}\n  {OTHER}\n"
+        f"steps:\n  it: {{agent: {name}, prompt: Say it., no_change: pass, timeout: 120s{other}{step}}}\n"
+    )
+    with e2e.closing(e2e.new_project(folder / "p", {"flow.yaml": flow})) as project:
+        project.env[program.key] = KEY
+        yield project
+
+
+def run(project: e2e.Project) -> tuple[e2e.Ended, list[dict[str, Any]]]:
+    done = project.podium("run", "flow.yaml", "--no-human", "--json", timeout_s=300)
+    return done, [event for event in project.events(project.run_id()) if event["type"] == "AttemptEnded"]
+
+
+def kinds(ends: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(end["kind"], end.get("reason", "")) for end in ends]
+
+
+def message(end: dict[str, Any]) -> str:
+    return str((end.get("result") or {}).get("message", ""))
+
+
+@pytest.mark.req("R136", "R137")
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        *(pytest.param(name, Rule(status=401, error="no such key"), id=f"{name}-401") for name in PROGRAMS),
+        *(pytest.param(name, Rule(status=403, error="not yours"), id=f"{name}-403") for name in PROGRAMS),
+        pytest.param("gemini", Rule(status=400, error="API key not valid.", stop=BAD_KEY), id="gemini-400"),
+    ],
+)
+def test_a_refused_key_goes_to_the_next_agent_at_once(name: str, rule: Rule, tmp_path: Path) -> None:
+    with ModelServer(rule) as server, project_for(name, tmp_path, server) as project:
+        done, ends = run(project)
+
+    assert done.code == 0, done.err
+    assert kinds(ends) == [("unavailable", "auth"), ("ok", "")], [message(end) for end in ends]
+    assert "signal" not in message(ends[0])
+    assert ends[1]["result"]["agent"] == "other"
+
+
+def test_a_request_that_gemini_says_is_wrong_is_an_error_and_no_signal(tmp_path: Path) -> None:
+    with (
+        ModelServer(Rule(status=400, error="bad request")) as server,
+        project_for("gemini", tmp_path, server) as project,
+    ):
+        _, ends = run(project)
+
+    assert kinds(ends) == [("error", "error")]
+    assert message(ends[0]) == "bad request"
+
+
+@pytest.mark.req("C20")
+@pytest.mark.parametrize(
+    ("name", "stop"), [("claude", "max_tokens"), ("codex", "max_output_tokens"), ("gemini", "MAX_TOKENS")]
+)
+def test_an_answer_that_is_cut_off_is_asked_for_again_and_never_taken(
+    name: str, stop: str, tmp_path: Path
+) -> None:
+    # claude continues an answer three times before it gives up.
+    cut = Rule(stop=stop, text="half of the", times=4 if name == "claude" else 1)
+    with (
+        ModelServer(cut, Rule(text="whole")) as server,
+        project_for(name, tmp_path, server, fallback=False) as project,
+    ):
+        done, ends = run(project)
+
+    assert kinds(ends) == [("malformed", "truncated"), ("ok", "")], [message(end) for end in ends]
+    assert done.data()["steps"][0]["output"] == "whole"
+    assert "maximum length" in message(ends[0])
+
+
+@pytest.mark.req("C20")
+def test_an_answer_that_is_cut_off_every_time_fails_the_step(tmp_path: Path) -> None:
+    with (
+        ModelServer(Rule(stop="MAX_TOKENS", text="half of the")) as server,
+        project_for(
+            "gemini", tmp_path, server, fallback=False, step=", retry: {attempts: 1, repair: 1}"
+        ) as project,
+    ):
+        done, ends = run(project)
+
+    assert done.code != 0
+    assert kinds(ends) == [("malformed", "truncated")] * 2
+    assert [step["reason"] for step in done.data()["steps"] if step["path"] == "it"] == ["truncated"]
+
+
+@pytest.mark.req("C20")
+def test_an_answer_that_claude_continued_is_whole(tmp_path: Path) -> None:
+    with (
+        ModelServer(Rule(stop="max_tokens", text="One, two, ", times=1), Rule(text="three, four.")) as server,
+        project_for("claude", tmp_path, server) as project,
+    ):
+        done, ends = run(project)
+
+    assert kinds(ends) == [("ok", "")], [message(end) for end in ends]
+    assert done.data()["steps"][0]["output"] == "One, two, three, four."
