@@ -23,7 +23,14 @@ OTHER = "other: {type: command, command: [sh, -c, 'cat > /dev/null; echo from th
 
 @contextmanager
 def project_for(
-    name: str, folder: Path, server: ModelServer, *, step: str = "", settings: str = "", fallback: bool = True
+    name: str,
+    folder: Path,
+    server: ModelServer,
+    *,
+    step: str = "",
+    settings: str = "",
+    fallback: bool = True,
+    limits: str = "unknown_cost: count_tokens",
 ) -> Iterator[e2e.Project]:
     """A project whose one step asks a real program for a text; another agent is there in case it cannot answer."""
     needs_bubblewrap()
@@ -31,7 +38,7 @@ def project_for(
     own = f"command: {found(name)}, base_url: '{server.url}{program.path}'{program.settings}{settings}"
     other = ", fallback: [other]" if fallback else ""
     flow = (
-        f"podium: 1\nname: flow\nlimits: {{unknown_cost: count_tokens}}\nagents:\n  {name}: {{{own}}}\n  {OTHER}\n"
+        f"podium: 1\nname: flow\nlimits: {{{limits}}}\nagents:\n  {name}: {{{own}}}\n  {OTHER}\n"
         f"steps:\n  it: {{agent: {name}, prompt: Say it., no_change: pass, timeout: 120s{other}{step}}}\n"
     )
     with e2e.closing(e2e.new_project(folder / "p", {"flow.yaml": flow})) as project:
@@ -80,6 +87,41 @@ def test_a_request_that_gemini_says_is_wrong_is_an_error_and_no_signal(tmp_path:
 
     assert kinds(ends) == [("error", "error")]
     assert message(ends[0]) == "bad request"
+
+
+@pytest.mark.req("R207", "X3")
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("status", [400, 401, 404, 529])
+def test_a_call_that_was_rejected_is_no_call_and_costs_nothing(
+    name: str, status: int, tmp_path: Path
+) -> None:
+    with (
+        ModelServer(Rule(status=status, error="x is not found")) as server,
+        project_for(name, tmp_path, server, fallback=False, limits="usd: 5", step=", retry: none") as project,
+    ):
+        done, ends = run(project)
+        costs = project.podium("costs", "--json").data()["total"]
+
+    assert [end.get("used", {}) for end in ends] == [{}] * len(ends), kinds(ends)
+    assert (costs["calls"], costs["cost"]) == (0, {"usd": 0.0, "unknown_calls": 0})
+    assert done.data()["limits"]["usd"]["used"] == 0
+
+
+@pytest.mark.req("R207")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_attempt_of_each_agent_is_one_call_however_often_it_asks_its_model(
+    name: str, tmp_path: Path
+) -> None:
+    tools = [PROGRAMS[name].runs("true"), PROGRAMS[name].runs("echo 2")]
+    with (
+        ModelServer(Rule(tools=tools, text="done")) as server,
+        project_for(name, tmp_path, server, fallback=False) as project,
+    ):
+        done, ends = run(project)
+
+    assert done.code == 0, done.err
+    assert len(server.requests_to(PROGRAMS[name].calls)) >= 3
+    assert [end["used"]["calls"] for end in ends] == [1]
 
 
 @pytest.mark.req("C20")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens and calls of one attempt."""
+    """The tokens of one attempt."""
 
     input: int = 0
     output: int = 0
@@ -29,6 +29,7 @@ class Usage:
     written: int = 0
     """The part of `input` that was written to a cache, which is priced separately."""
     calls: int = 1
+    """How often the model was asked, as far as the agent shows it; 0 if it was never reached, so there was no call."""
 
 
 @dataclass(frozen=True, slots=True)

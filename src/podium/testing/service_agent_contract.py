@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ServiceAgent
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ServiceAgent, Usage
 from podium.ports.agent_type import AgentType
 from podium.testing.models.server import ModelServer, Rule, Tokens
 from podium.workflow.schema.scalars import NAME
@@ -120,6 +120,15 @@ class ServiceAgentContract:
         assert result.trouble in trouble, result
         assert result.trouble in get_args(AgentTrouble)
         assert result.detail
+
+    @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 503, 529])
+    def test_a_rejected_request_is_no_call_and_costs_nothing(
+        self, request_: AgentRequest, status: int
+    ) -> None:
+        with ModelServer(Rule(status=status, error="no")) as server:
+            result = self.call(request_, server.url)
+
+        assert (result.usage, result.cost) == (Usage(calls=0), 0)
 
     def test_an_unreachable_service_is_a_failure_that_names_the_address(self, request_: AgentRequest) -> None:
         with socket.socket() as closed:

@@ -22,7 +22,8 @@ def used_of(result: AgentResult) -> Amounts:
     if is_refused(result):
         return Amounts()
     tokens = result.usage.input + result.usage.output
-    return Amounts(MicroUsd(result.cost or 0), tokens, result.usage.calls)
+    # An attempt of an agent is one call, for limits and forecasts too, however often its program asks the model.
+    return Amounts(MicroUsd(result.cost or 0), tokens, min(1, result.usage.calls))
 
 
 def is_refused(result: AgentResult) -> bool:

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from podium.adapters.agents.acp import CREDENTIALS
 from podium.adapters.agents.shared.json_lines import TRUNCATED, Answer, JsonLines, count_of, read_answer
+from podium.adapters.agents.shared.not_served import REJECTIONS, not_served
 from podium.adapters.agents.shared.settings import wrong
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
@@ -79,6 +80,7 @@ class AcpConversation:
         self._methods: list[str] = []
         self._calls = 1
         self._after_tool = False
+        self._worked = False
 
     def feed(self, data: bytes) -> Iterable[Progress]:
         return [progress for record in self._lines.feed(data) for progress in self._read(record)]
@@ -117,6 +119,7 @@ class AcpConversation:
 
     def _next_turn(self) -> None:
         """Drop the text before a tool, because the answer is the text after the last tool."""
+        self._worked = True
         if self._after_tool:
             self._after_tool = False
             self._calls += 1
@@ -132,12 +135,18 @@ class AcpConversation:
         answer = Answer(trouble=trouble, detail=detail)
         if trouble is None:
             answer = read_answer(text, wants_value=self._wants_value)
-        return AgentResult(
+        result = AgentResult(
             text=text,
             **answer._asdict(),
             usage=_usage(reply if isinstance(reply, Mapping) else {}, calls=self._calls),
             session=_text(self._last.get("session")) or None,
         )
+        return not_served(result) if trouble in REJECTIONS and self._is_rejected(trouble) else result
+
+    def _is_rejected(self, trouble: AgentTrouble) -> bool:
+        """Whether the agent gave up before its model did anything; an error of its own may come after a call."""
+        is_before = self._last.get("stage") != "session/prompt" or trouble != "error"
+        return not self._worked and is_before and self._last.get("type") == "error"
 
     def _trouble(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
         if finished.timed_out:

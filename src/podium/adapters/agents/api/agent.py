@@ -21,6 +21,7 @@ import anyio
 from podium.adapters.agents.api import CREDENTIALS
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
 from podium.adapters.agents.shared.json_lines import TRUNCATED, count_of
+from podium.adapters.agents.shared.not_served import is_rejection, not_served
 from podium.adapters.agents.shared.settings import (
     address,
     count,
@@ -30,7 +31,7 @@ from podium.adapters.agents.shared.settings import (
     wrong,
 )
 from podium.core.expressions.values import plain_json
-from podium.core.types import MicroUsd, Millis
+from podium.core.types import Millis
 from podium.credentials import key_names, missing
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 from podium.ports.clock import Clock, wall_clock
@@ -55,7 +56,7 @@ class Api:
         key = next((request.env[name] for name in names if name in request.env), None)
         missing_key = missing(CREDENTIALS, request.config, request.env)
         if missing_key:
-            return _failed("auth", missing_key)
+            return not_served(_failed("auth", missing_key))
         body, headers = _body(request), {"Authorization": f"Bearer {key}"} if key else {}
         limit, silence = seconds(request, "timeout"), seconds(request, "stall")
         with anyio.move_on_after(math.inf if limit is None else limit):
@@ -64,7 +65,7 @@ class Api:
             except Unreachable as error:
                 # Nothing was sent, so it cost nothing.
                 detail = f"no server answers at {url} ({error}); check agents.{request.agent}.base_url"
-                return AgentResult(trouble="transient", detail=detail, usage=Usage(calls=0), cost=MicroUsd(0))
+                return not_served(_failed("transient", detail))
             except Silent as error:
                 return _failed("timeout", str(error))
             except BrokenOff as error:
@@ -79,7 +80,8 @@ def understood(answer: Answer, at: Millis, *, wants_value: bool) -> AgentResult:
     except (ValueError, RecursionError):
         body = None
     if answer.status != 200:
-        return _refused(answer, body if isinstance(body, dict) else {}, at)
+        failure = _refused(answer, body if isinstance(body, dict) else {}, at)
+        return not_served(failure) if is_rejection(answer.status) else failure
     match body:
         case {"choices": [{"message": dict(message), **choice}, *_]}:
             return _read_message(message, choice.get("finish_reason"), _usage(body), wants_value=wants_value)
@@ -149,8 +151,7 @@ def _refused(answer: Answer, body: Mapping[str, Any], at: Millis) -> AgentResult
             return _failed("unavailable", f"no such model, or no such address: {message}")
         case 402 | 429:
             until = None if code in USED_UP else reset_at(answer.headers, at)
-            # The only request was refused, so it cost nothing.
-            return AgentResult(trouble="quota", detail=message, retry_at=until, cost=MicroUsd(0))
+            return AgentResult(trouble="quota", detail=message, retry_at=until)
         case 408 | 409 | 425:
             return _failed("transient", f"status {answer.status}: {message}")
         case status:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from podium.adapters.agents.shared.json_lines import TRUNCATED, JsonLines, count_of
+from podium.adapters.agents.shared.not_served import is_rejection, not_served
 from podium.core.types import MicroUsd, Millis
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, Usage
 from podium.process.launch import Finished
@@ -71,7 +72,7 @@ class ClaudeConversation:
         text = self._text()
         if trouble is None and not text.strip():
             trouble, detail = "malformed", "it ended well and said nothing"
-        return AgentResult(
+        result = AgentResult(
             text=text,
             value=value,
             has_value=has_value,
@@ -86,6 +87,13 @@ class ClaudeConversation:
             context=self._context(),
             window=self._window(),
         )
+        return not_served(result) if self._is_rejected(result) else result
+
+    def _is_rejected(self, result: AgentResult) -> bool:
+        """Whether the first call failed before its model did anything."""
+        status = (self._last or {}).get("api_error_status")
+        used = result.usage.input or result.usage.output or result.usage.cached
+        return result.cost == 0 and not used and type(status) is int and is_rejection(status)
 
     def _read(self, record: Mapping[str, Any]) -> Iterator[Progress]:
         if record.get("type") == "user" and record.get("parent_tool_use_id") is None:

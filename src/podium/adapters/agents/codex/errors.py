@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from podium.adapters.agents.shared.json_lines import TRUNCATED
+from podium.adapters.agents.shared.not_served import is_rejection
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 from podium.ports.agent import AgentTrouble
@@ -68,6 +69,12 @@ def failure_of(sentence: str, now: Now) -> Failure:
         message = f"{TRUNCATED} ({message})"
     retry_at = _retry_at(text, now) if trouble == "quota" else None
     return Failure(trouble, message, retry_at)
+
+
+def is_unserved(sentence: str) -> bool:
+    """Whether no model has worked on the failed call: no connection, or a status of a service that rejects it."""
+    status = STATUS.match(sentence)
+    return sentence.startswith("Connection failed: ") or (status is not None and is_rejection(int(status[1])))
 
 
 def _code_and_message(text: str) -> tuple[str, str]:

@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any, Final
 
-from podium.adapters.agents.codex.errors import Failure, Now, failure_of
+from podium.adapters.agents.codex.errors import Failure, Now, failure_of, is_unserved
 from podium.adapters.agents.codex.strict_schema import restored
 from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.adapters.agents.shared.not_served import REJECTIONS, not_served
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
@@ -39,7 +40,7 @@ class CodexConversation:
         self._thread: str | None = None
         self._answer: str | None = None
         self._usage = Usage()
-        self._started = self._completed = False
+        self._started = self._completed = self._worked = False
         self._failed: str | None = None
         self._retrying: str | None = None
 
@@ -53,7 +54,7 @@ class CodexConversation:
         value, has_value, fault = self._value() if failure is None else (None, False, "")
         if failure is None and fault and self._request.schema is not None:
             failure = Failure("malformed", fault)
-        return AgentResult(
+        result = AgentResult(
             text=self._answer or "",
             value=value,
             has_value=has_value,
@@ -62,6 +63,13 @@ class CodexConversation:
             detail="" if failure is None else failure.detail,
             retry_at=None if failure is None else failure.retry_at,
             session=self._thread,
+        )
+        return not_served(result) if failure is not None and self._is_rejected(failure) else result
+
+    def _is_rejected(self, failure: Failure) -> bool:
+        """Whether the first call failed before its model did anything: codex reports no usage of a failed turn."""
+        return not (self._worked or self._completed) and (
+            failure.trouble in REJECTIONS or is_unserved(self._failed or "")
         )
 
     def _read(self, record: Mapping[str, Any]) -> Iterator[Progress]:
@@ -85,6 +93,7 @@ class CodexConversation:
 
     def _item(self, kind: str, item: Mapping[str, Any], *, is_done: bool) -> Iterator[Progress]:
         self._retrying = None
+        self._worked = self._worked or kind != "error"
         if kind in TOOLS and not is_done:
             # A message before a tool is not the answer. A command may end after the answer, so only its start counts.
             self._answer = None

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from podium.adapters.agents.shared.json_lines import TRUNCATED, Answer, JsonLines, count_of, read_answer
+from podium.adapters.agents.shared.not_served import REJECTIONS, is_rejection, not_served
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import Millis
 from podium.ports.agent import AgentResult, AgentTrouble, Progress, Usage
@@ -57,6 +58,7 @@ class GeminiConversation:
         self._after_tool = False
         self._session: str | None = None
         self._fault = ""
+        self._worked = False
         self._stopped = False
         """Whether the last thing it printed is that it stops."""
         self._cut_off = False
@@ -96,6 +98,7 @@ class GeminiConversation:
                 pass
 
     def _next_turn(self) -> None:
+        self._worked = True
         if self._after_tool:
             self._after_tool = False
             self._calls += 1
@@ -123,7 +126,7 @@ class GeminiConversation:
         answer, used = Answer(trouble=trouble, detail=detail), _usage(result, self._calls)
         if trouble is None:
             answer = read_answer(text, wants_value=self._wants_value)
-        return AgentResult(
+        reply = AgentResult(
             text=text,
             **answer._asdict(),
             usage=used,
@@ -131,6 +134,15 @@ class GeminiConversation:
             session=self._session,
             context=(used.input + used.cached) if self._calls == 1 and used.input else None,
         )
+        return not_served(reply) if self._is_rejected(finished, reply) else reply
+
+    def _is_rejected(self, finished: Finished, reply: AgentResult) -> bool:
+        """Whether the first call failed before its model did anything, or was never made."""
+        used, status = reply.usage, _status(finished.exit_code, "")
+        is_reported = self._result is not None or finished.exit_code in EXITS
+        is_rejected = reply.trouble in REJECTIONS or (status is not None and is_rejection(status))
+        is_first = not self._worked and not (used.input or used.output or used.cached)
+        return reply.trouble is not None and is_reported and is_rejected and is_first
 
     def _trouble(self, finished: Finished, result: Mapping[str, Any]) -> tuple[AgentTrouble | None, str]:
         """It succeeded only if the exit code, the last record and its status agree."""
@@ -175,11 +187,9 @@ def _trouble_of(exit_code: int, message: str, stderr: str) -> AgentTrouble:
     """Classify by the exit code, then by the code in the message, then by the class of the printed error."""
     if _NO_KEY.search(message):
         return "auth"
-    codes = [status for status in STATUSES if status % 256 == exit_code]
-    if not codes and (code := _CODE.search(message)):
-        codes = [int(code[1])]
-    if codes:
-        return _of_status(codes[0])
+    status = _status(exit_code, message)
+    if status is not None:
+        return _of_status(status)
     if exit_code in EXITS:
         return EXITS[exit_code]
     kind = _CLASS.search(stderr)
@@ -189,6 +199,13 @@ def _trouble_of(exit_code: int, message: str, stderr: str) -> AgentTrouble:
         return "transient"
     # An answer that is not valid JSON may be repeated; any other cause is unknown.
     return "transient" if message and "JSON" in message else "error"
+
+
+def _status(exit_code: int, message: str) -> int | None:
+    codes = [status for status in STATUSES if status % 256 == exit_code]
+    if not codes and (code := _CODE.search(message)):
+        codes = [int(code[1])]
+    return codes[0] if codes else None
 
 
 def _of_status(status: int) -> AgentTrouble:

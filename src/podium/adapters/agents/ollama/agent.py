@@ -23,6 +23,7 @@ from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
 from podium.adapters.agents.ollama.tiers import tier_for
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
 from podium.adapters.agents.shared.json_lines import TRUNCATED, count_of
+from podium.adapters.agents.shared.not_served import is_rejection, not_served
 from podium.adapters.agents.shared.settings import address, count, messages, seconds, temperature
 from podium.core.expressions.values import plain_json
 from podium.core.types import MicroUsd
@@ -73,7 +74,9 @@ class Ollama:
             try:
                 answer = await post(f"{url}/api/chat", body, silence_s=silence)
             except Unreachable as error:
-                return _failed("unavailable", f"no Ollama server at {url} ({error}); start one: ollama serve")
+                return not_served(
+                    _failed("unavailable", f"no Ollama server at {url} ({error}); start one: ollama serve")
+                )
             except Silent as error:
                 return _failed("timeout", str(error))
             except BrokenOff as error:
@@ -111,7 +114,8 @@ def url_of(host: str) -> str:
 
 def understood(answer: Answer, model: str, *, wants_value: bool) -> AgentResult:
     if answer.status != 200:
-        return _refused(answer, model)
+        failure = _refused(answer, model)
+        return not_served(failure) if is_rejection(answer.status) else failure
     text, last, fault = _read(answer.body)
     usage = Usage(input=count_of(last, "prompt_eval_count"), output=count_of(last, "eval_count"))
     if fault:
