@@ -183,6 +183,16 @@ def test_what_another_agent_or_another_model_has_used_says_nothing(
     assert bool(fitting(written(tmp_path, steps, top), past)) == fits
 
 
+@pytest.mark.parametrize(("kind", "fits"), [("scripted", True), ("claude", False)])
+def test_what_a_script_has_named_says_nothing_about_a_real_agent(
+    tmp_path: Path, kind: str, fits: bool
+) -> None:
+    workflow = written(tmp_path, "  a: {agent: w, prompt: x}\n", f"agents: {{w: {{type: {kind}}}}}")
+    history = history_of([[call("a", usd=0, result={"agent": "w", "simulated": "scripted"})]])
+
+    assert bool(fitting(workflow, history)) == fits
+
+
 def test_a_step_of_a_called_workflow_has_a_history_too(tmp_path: Path) -> None:
     (tmp_path / "child.yaml").write_text("podium: 1\nname: child\nsteps:\n  b: {agent: claude, prompt: x}\n")
     workflow = written(tmp_path, "  a: {workflow: child.yaml}\n")

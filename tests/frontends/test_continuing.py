@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from podium.errors import ConfigurationError
@@ -94,5 +96,8 @@ def test_costs_tell_unknown_from_free(project: Project) -> None:
     lines = call("costs", "--by", "step").stdout.splitlines()
 
     assert lines[0].split() == ["step", "cost", "calls", "tokens", "unknown"]
-    assert lines[1].split() == ["flow:", "a", "$0.25", "1", "100"]
-    assert [line.split()[:3] for line in lines[2:]] == [["flow:", "b", "unknown"], ["total", "$0.25", "2"]]
+    assert [line.split()[:3] for line in lines[1:2]] == [["flow:", "b", "unknown"]]
+    assert lines[2:] == ["not counted: 1 call of scripted or recorded agents ($0.25)"]
+    data = json.loads(call("costs", "--json").stdout)
+    assert (data["total"]["calls"], data["total"]["cost"]) == (1, {"usd": 0.0, "unknown_calls": 1})
+    assert (data["simulated"]["calls"], data["simulated"]["cost"]["usd"]) == (1, 0.25)

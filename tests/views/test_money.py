@@ -70,6 +70,7 @@ class Expensive(Wild):
             chance.choice((0, *CALLS) if not known else CALLS),
         )
         facts = {} if chance.random() < 0.1 else {"agent": chance.choice("ab"), "model": "m"}
+        facts |= {"simulated": "scripted"} if chance.random() < 0.2 else {}
         result = {**(end.result or {}), **facts}
         return replace(later, message=replace(end, used=used, cost_known=known, result=result))
 
@@ -89,7 +90,8 @@ def ledger_sums(state: State, *, left: bool) -> Sums:
 def views_of(workflow: Workflow, log: Sequence[Event], *, left: bool) -> Iterator[tuple[str, Sums]]:
     for by in WAYS:
         report = cost_report([RunLog("r", "w", log, left)], by)
-        total = report.total
+        # Scripted and recorded agents are listed apart.
+        total = report.total.plus(report.simulated)
         yield f"costs --by {by}", Sums(total.usd, total.tokens, total.calls, total.unknown_calls)
     view = run_view(log, left=left)
     yield "show", Sums(view.usd, view.tokens, view.calls, view.unknown_calls)

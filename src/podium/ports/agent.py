@@ -165,6 +165,8 @@ class AgentResult:
     """None if unknown, which is not the same as zero."""
     cost_source: str = ""
     """Where the cost comes from: the agent (`reported`), the user's price table or a public one; else `unknown`."""
+    simulated: bool = False
+    """Whether a script or a recording answered: its usage counts against limits, but nothing was really spent."""
     model: str = ""
     """The model that answered, if the agent reports it."""
     context: int | None = None

@@ -8,7 +8,7 @@ from podium.core.codec import CodecError, decode
 from podium.core.events import Event
 from podium.core.hash_chain import Record, RunId, first_fault
 from podium.core.json_text import read_json
-from podium.ports.store import Store, StoreError
+from podium.ports.store import RunHead, Store, StoreError
 
 
 def read_records(store: Store, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
@@ -59,3 +59,8 @@ def _unreadable(record: Record) -> str | None:
     except StoreError as error:
         return error.message
     return None if kind == record.type else f"event {record.seq} is stored as {record.type} and is {kind}"
+
+
+def is_replay(head: RunHead) -> bool:
+    """Whether recordings answered for all agents of a run, so that nothing was really spent."""
+    return read_json(head.source or "{}").get("replay") is not None

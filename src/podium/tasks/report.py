@@ -71,6 +71,8 @@ class AttemptResult(TypedDict, total=False):
     model: str | None
     usage: TokenCounts
     cost_source: str
+    simulated: str
+    """The type of the agent, if a script or a recording answered, so that nothing was really spent."""
     context: Mapping[str, Any]
     """How full the window of the model was."""
     removed: Mapping[str, int]

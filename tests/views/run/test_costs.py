@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted
@@ -80,3 +82,18 @@ def test_commands_cost_nothing_and_are_not_listed() -> None:
     free = AttemptEnded(Millis(0), Address("tests"), 1, "ok", result={"text": ""})
 
     assert cost_report([RunLog("r", "w", [free])], "agent").rows == ()
+
+
+def test_scripted_and_recorded_agents_are_not_in_the_rows() -> None:
+    scripted = ended("plan", 300)
+    scripted = replace(scripted, result={**(scripted.result or {}), "simulated": "scripted"})
+    report = cost_report(
+        [
+            RunLog("r", "w", [scripted, ended("fix", 200)]),
+            RunLog("s", "w", [ended("fix", 70)], simulated=True),
+        ],
+        "agent",
+    )
+
+    assert [(row.name, row.usd, row.calls) for row in report.rows] == [("claude", 200, 1)]
+    assert report.simulated == CostRow("simulated", 2, 2, 200, MicroUsd(370), 0)

@@ -12,7 +12,7 @@ from podium.core.types import Millis, RunStatus
 from podium.errors import PodiumError
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead
-from podium.runtime.records import event_of, events_of
+from podium.runtime.records import event_of, events_of, is_replay
 from podium.runtime.stored_view import read_stored
 from podium.views.format import iso
 from podium.views.run.builder import RunViewBuilder, run_view
@@ -158,4 +158,5 @@ def costs(runtime: Runtime, heads: Sequence[RunHead], by: By) -> CostReport:
 
 def _log_of(runtime: Runtime, head: RunHead) -> RunLog:
     records = (record for record in runtime.events(head.run) if record.type in CHARGING)
-    return RunLog(head.run, head.workflow, map(event_of, records), _is_left(runtime, head))
+    left = _is_left(runtime, head)
+    return RunLog(head.run, head.workflow, map(event_of, records), left, is_replay(head))

@@ -6,7 +6,6 @@ a call by another agent or model nothing at all.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -19,7 +18,7 @@ from podium.core.step_settings import WorkflowConfig
 from podium.core.types import MicroUsd
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead, StoreError
-from podium.runtime.records import event_of
+from podium.runtime.records import event_of, is_replay
 
 PAST: Final = 20
 """How many earlier runs count."""
@@ -36,6 +35,8 @@ class Use(NamedTuple):
     time: int
     agent: str = ""
     model: str = ""
+    simulated: str = ""
+    """The type of the agent, if it answered from a script or a recording."""
 
 
 History: TypeAlias = Mapping[str, Sequence[Use]]
@@ -73,6 +74,9 @@ def _fits(use: Use, verb: Agent, config: WorkflowConfig) -> bool:
     agent = verb.agent if isinstance(verb.agent, str) and verb.agent != "auto" else None
     if agent is not None and use.agent and use.agent != agent:
         return False
+    if use.simulated and use.simulated != config.agents.get(use.agent, {}).get("type", use.agent):
+        # It was rehearsed with a script; what that names says nothing about the real agent of that name.
+        return False
     configured = None if agent is None else config.agents.get(agent, {}).get("model")
     model = verb.model or configured
     # Agents report the full name of a model that is configured in short: "sonnet" is "claude-sonnet-4-5".
@@ -81,13 +85,8 @@ def _fits(use: Use, verb: Agent, config: WorkflowConfig) -> bool:
 
 def read_history(runtime: Runtime, workflow: str) -> History:
     """Of the newest runs of this workflow in this project, if it has any."""
-    heads = [head for head in runtime.heads() if head.workflow == workflow and not _is_played(head)][:PAST]
+    heads = [head for head in runtime.heads() if head.workflow == workflow and not is_replay(head)][:PAST]
     return history_of([_calls(runtime, head) for head in heads])
-
-
-def _is_played(head: RunHead) -> bool:
-    """Whether recordings answered for all agents."""
-    return json.loads(head.source or "{}").get("replay") is not None
 
 
 def _calls(runtime: Runtime, head: RunHead) -> list[Event]:
@@ -126,4 +125,5 @@ def _use(event: AttemptEnded, took: int) -> Use:
         time=took,
         agent=str(result.get("agent") or ""),
         model=str(result.get("model") or ""),
+        simulated=str(result.get("simulated") or ""),
     )

@@ -88,6 +88,7 @@ def _agent_facts(attempt: AgentAttempt, result: AgentResult) -> AttemptResult:
         **identity,
         "usage": counts,
         "cost_source": result.cost_source,
+        **({"simulated": worker.type} if result.simulated and worker is not None else {}),
         **({} if context is None else {"context": context}),
     }
 

@@ -32,6 +32,11 @@ class Charge(NamedTuple):
     result: Mapping[str, Any] = NO_RESULT
     """The result of the attempt, with its agent; empty if the call was lost."""
 
+    @property
+    def simulated(self) -> bool:
+        """Whether a script or a recording answered, so that nothing was really spent."""
+        return bool(self.result.get("simulated"))
+
 
 class ChargeReader:
     """Feed it the events of one run in order."""

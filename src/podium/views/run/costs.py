@@ -22,6 +22,8 @@ class RunLog(NamedTuple):
     events: Iterable[Event]
     left: bool = False
     """True if no process drives the run although it has not ended: its calls in flight are lost."""
+    simulated: bool = False
+    """True if recordings answered for all agents."""
 
 
 class CostRow(NamedTuple):
@@ -49,22 +51,28 @@ class CostReport(NamedTuple):
     rows: tuple[CostRow, ...]
     """Most expensive first; days in order of time."""
     total: CostRow
+    simulated: CostRow = CostRow("simulated")
+    """The costs of scripted and recorded agents, which are not in the rows: nothing was really spent."""
 
 
 def cost_report(runs: Iterable[RunLog], by: By) -> CostReport:
     """The costs of runs; reused results cost nothing."""
     rows: dict[str, CostRow] = {}
+    simulated = CostRow("simulated")
     for log in runs:
         for charge in _charges(log):
             name = _name(charge, log, by)
             used = charge.used
             row = CostRow(name, 1, used.calls, used.tokens, used.usd, charge.unknown_calls)
-            rows[name] = rows.get(name, CostRow(name)).plus(row)
+            if log.simulated or charge.simulated:
+                simulated = simulated.plus(row)
+            else:
+                rows[name] = rows.get(name, CostRow(name)).plus(row)
     total = CostRow("total")
     for row in rows.values():
         total = total.plus(row)
     order = sorted(rows) if by == "day" else sorted(rows, key=lambda name: _rank(rows[name]))
-    return CostReport(tuple(rows[name] for name in order), total)
+    return CostReport(tuple(rows[name] for name in order), total, simulated)
 
 
 def _rank(row: CostRow) -> tuple[int, int, str]:

@@ -19,17 +19,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.adapters.agents.acp import CREDENTIALS
-from podium.adapters.agents.shared.json_lines import TRUNCATED, Answer, JsonLines, count_of, read_answer
-from podium.adapters.agents.shared.not_served import REJECTIONS, not_served
+from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
 from podium.adapters.agents.shared.settings import wrong
+from podium.adapters.agents.shared.troubles import REJECTIONS, TRUNCATED, not_served, with_stderr
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished
 
 CLIENT: Final = Path(__file__).with_name("client.py")
-MAX_STDERR: Final = 2000
-"""Characters of the end of stderr in a message."""
 MODEL: Final = "{model}"
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "read": ("read", "search", "think"),
@@ -165,10 +163,10 @@ class AcpConversation:
             case {"type": "error", "stage": str(stage), "message": str(message)}:
                 code = self._last.get("exit")
                 how = f"{message} to {stage}" + ("" if code is None else f", with exit code {code}")
-                return ("transient" if stage == "session/prompt" else "error"), _with_stderr(how, finished)
+                return ("transient" if stage == "session/prompt" else "error"), with_stderr(how, finished)
             case _ if finished.exit_code:
                 how = f"the client ended with exit code {finished.exit_code}"
-                return "error", _with_stderr(how, finished)
+                return "error", with_stderr(how, finished)
             case _:
                 return "malformed", "the output of the client ended early"
 
@@ -251,8 +249,3 @@ def _details(error: Mapping[str, Any]) -> str:
             return f" ({details})"
         case _:
             return ""
-
-
-def _with_stderr(message: str, finished: Finished) -> str:
-    stderr = finished.stderr.text()[-MAX_STDERR:].strip()
-    return f"{message}:\n{stderr}" if stderr else message

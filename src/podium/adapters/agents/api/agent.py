@@ -20,8 +20,7 @@ import anyio
 
 from podium.adapters.agents.api import CREDENTIALS
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
-from podium.adapters.agents.shared.json_lines import TRUNCATED, count_of
-from podium.adapters.agents.shared.not_served import is_rejection, not_served
+from podium.adapters.agents.shared.json_lines import count_of
 from podium.adapters.agents.shared.settings import (
     address,
     count,
@@ -30,6 +29,7 @@ from podium.adapters.agents.shared.settings import (
     temperature,
     wrong,
 )
+from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served
 from podium.core.expressions.values import plain_json
 from podium.core.types import Millis
 from podium.credentials import key_names, missing

@@ -11,15 +11,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import TRUNCATED, JsonLines, count_of
-from podium.adapters.agents.shared.not_served import is_rejection, not_served
+from podium.adapters.agents.shared.json_lines import JsonLines, count_of
+from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served, with_stderr
 from podium.core.types import MicroUsd, Millis
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
-MAX_STDERR: Final = 2000
-"""Characters of the end of stderr in a message."""
 ALIASES: Final = frozenset({"sonnet", "opus", "haiku"})
 
 ERRORS: Final[Mapping[str, AgentTrouble]] = {
@@ -179,7 +177,7 @@ class ClaudeConversation:
             trouble: AgentTrouble = "transient" if last.get("terminal_reason") == "aborted_tools" else "error"
             return trouble, message or f"claude stopped: {subtype}"
         if finished.exit_code != 0:
-            return "error", _with_stderr(
+            return "error", with_stderr(
                 f"it reported success and ended with exit code {finished.exit_code}", finished
             )
         return (
@@ -191,7 +189,7 @@ class ClaudeConversation:
     def _without_result(self, finished: Finished) -> tuple[AgentTrouble, str]:
         if finished.exit_code == 0:
             return "malformed", "it ended without a result"
-        return "error", _with_stderr(f"it ended with exit code {finished.exit_code} and no result", finished)
+        return "error", with_stderr(f"it ended with exit code {finished.exit_code} and no result", finished)
 
     def _failed_call(self, last: Mapping[str, Any], message: str) -> tuple[AgentTrouble, str]:
         status = last.get("api_error_status")
@@ -296,8 +294,3 @@ def _block(block: Any) -> Progress | None:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _with_stderr(message: str, finished: Finished) -> str:
-    stderr = finished.stderr.text()[-MAX_STDERR:].strip()
-    return f"{message}:\n{stderr}" if stderr else message

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import TRUNCATED
-from podium.adapters.agents.shared.not_served import is_rejection
+from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 from podium.ports.agent import AgentTrouble

@@ -16,13 +16,11 @@ from typing import Any, Final
 from podium.adapters.agents.codex.errors import Failure, Now, failure_of, is_unserved
 from podium.adapters.agents.codex.strict_schema import restored
 from podium.adapters.agents.shared.json_lines import JsonLines
-from podium.adapters.agents.shared.not_served import REJECTIONS, not_served
+from podium.adapters.agents.shared.troubles import REJECTIONS, not_served, with_stderr
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
-MAX_STDERR: Final = 2000
-"""Characters of the end of stderr in a message."""
 RETRY: Final = re.compile(r"Reconnecting\.\.\. \d+/\d+ \((.*)\)", re.DOTALL)
 TOOLS: Final = frozenset({"command_execution", "file_change", "mcp_tool_call", "web_search"})
 
@@ -146,7 +144,7 @@ class CodexConversation:
             return self._broken_off(finished)
         if finished.exit_code != 0:
             how = f"it reported success and ended with exit code {finished.exit_code}"
-            return Failure("error", _with_stderr(how, finished))
+            return Failure("error", with_stderr(how, finished))
         if not (self._answer or "").strip():
             # A refusal looks the same, because codex does not report it.
             return Failure("malformed", "it ended well and said nothing; the model may have refused")
@@ -169,11 +167,11 @@ class CodexConversation:
     def _broken_off(self, finished: Finished) -> Failure:
         if self._started:
             how = f"it ended with exit code {finished.exit_code} in the middle of its turn"
-            return Failure("transient", _with_stderr(how, finished))
+            return Failure("transient", with_stderr(how, finished))
         if finished.exit_code == 0:
             return Failure("malformed", "it ended without a turn")
         how = f"it ended with exit code {finished.exit_code} before its turn began"
-        return Failure("error", _with_stderr(how, finished))
+        return Failure("error", with_stderr(how, finished))
 
     def _value(self) -> tuple[Any, bool, str]:
         """The answer as JSON; codex does not check it, so it may be text even if a value was required."""
@@ -212,8 +210,3 @@ def _paths(changes: Iterable[Any]) -> Iterator[str]:
 def _number(usage: Mapping[str, Any], key: str) -> int:
     value = usage.get(key)
     return value if type(value) is int and value > 0 else 0
-
-
-def _with_stderr(message: str, finished: Finished) -> str:
-    stderr = finished.stderr.text()[-MAX_STDERR:].strip()
-    return f"{message}:\n{stderr}" if stderr else message

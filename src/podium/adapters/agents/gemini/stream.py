@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import TRUNCATED, Answer, JsonLines, count_of, read_answer
-from podium.adapters.agents.shared.not_served import REJECTIONS, is_rejection, not_served
+from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
+from podium.adapters.agents.shared.troubles import REJECTIONS, TRUNCATED, is_rejection, not_served
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import Millis
 from podium.ports.agent import AgentResult, AgentTrouble, Progress, Usage

@@ -22,9 +22,9 @@ import anyio
 from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
 from podium.adapters.agents.ollama.tiers import tier_for
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
-from podium.adapters.agents.shared.json_lines import TRUNCATED, count_of
-from podium.adapters.agents.shared.not_served import is_rejection, not_served
+from podium.adapters.agents.shared.json_lines import count_of
 from podium.adapters.agents.shared.settings import address, count, messages, seconds, temperature
+from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served
 from podium.core.expressions.values import plain_json
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError

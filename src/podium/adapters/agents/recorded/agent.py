@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ class RecordedConversation(ScriptedConversation):
 
     def finish(self, finished: Finished) -> AgentResult:
         played = super().finish(finished)
-        return self._result if played.trouble is None else played
+        return replace(self._result, simulated=True) if played.trouble is None else played
 
 
 def _folder(request: AgentRequest) -> Path:

@@ -86,7 +86,7 @@ class ScriptedConversation:
         return Progress("text", str(record.get("text", ""))) if record.get("type") == "answer" else None
 
     def finish(self, finished: Finished) -> AgentResult:
-        return replace(self._parse(finished), cost=_cost(self._last or {}))
+        return replace(self._parse(finished), cost=_cost(self._last or {}), simulated=True)
 
     def _parse(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:

@@ -26,7 +26,7 @@ def command(project: Project, run: str | None, by: str, as_json: bool) -> int:
     """Show the cost of RUN, or of all runs of this project together.
 
     Only agent calls cost money. A call without a known price is counted as unknown, not as free; so is a call that
-    was interrupted by a crash or a cancel. Results reused from an earlier run (podium rerun, fork) are counted in the
+    was interrupted by a crash or a cancel. Calls of scripted and recorded agents are listed apart. Results reused from an earlier run (podium rerun, fork) are counted in the
     run that paid for them.
     """
     chosen = None if run is None else project.run(run).run
@@ -45,6 +45,7 @@ def _data(report: CostReport, by: str, runs: int) -> dict[str, object]:
         "runs": runs,
         "rows": [_row_data(row) for row in report.rows],
         "total": _row_data(report.total),
+        **({"simulated": _row_data(report.simulated)} if report.simulated.attempts else {}),
     }
 
 
@@ -60,7 +61,7 @@ def _row_data(row: CostRow) -> dict[str, object]:
 
 def _lines(report: CostReport, by: str) -> list[str]:
     if not report.rows:
-        return ["no agent call has ended, so there are no costs to show"]
+        return ["no agent call has ended, so there are no costs to show", *_simulated(report)]
     rows = [(by, "cost", "calls", "tokens", "unknown"), *map(_cells, report.rows)]
     if len(report.rows) > 1:
         rows.append(_cells(report.total))
@@ -73,7 +74,18 @@ def _lines(report: CostReport, by: str) -> list[str]:
             )
         ).rstrip()
         for row in rows
-    ]
+    ] + _simulated(report)
+
+
+def _simulated(report: CostReport) -> list[str]:
+    """What scripted and recorded agents would have cost."""
+    from podium.views.format import dollars, plural
+
+    row = report.simulated
+    calls = plural(row.calls, "call")
+    return (
+        [f"not counted: {calls} of scripted or recorded agents ({dollars(row.usd)})"] if row.attempts else []
+    )
 
 
 def _cells(row: CostRow) -> tuple[str, str, str, str, str]:
