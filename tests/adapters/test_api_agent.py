@@ -10,10 +10,11 @@ import anyio
 import pytest
 
 from podium.adapters.agents.api import CREDENTIALS
-from podium.adapters.agents.api.agent import Api, reset_at, understood
+from podium.adapters.agents.api.agent import Api, understood
 from podium.adapters.agents.shared.http import Answer
 from podium.core.types import Millis
 from podium.credentials import key_names
+from podium.egress.reset_time import reset_at
 from podium.ports.agent import AgentRequest, AgentResult, Usage
 from podium.testing.models.server import ModelServer, Rule, Tokens
 

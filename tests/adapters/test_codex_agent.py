@@ -206,6 +206,9 @@ LIMIT = "You\N{RIGHT SINGLE QUOTATION MARK}ve hit your usage limit. Visit the se
         ("stream disconnected before completion: stream closed before response.completed", "transient"),
         ("Connection failed: error sending request", "transient"),
         ("Incomplete response returned, reason: max_output_tokens", "truncated"),
+        ("Your access token could not be refreshed because your refresh token has expired.", "auth"),
+        ("Your authentication session could not be refreshed automatically.", "auth"),
+        ("Failed to refresh token: 404 Not Found", "auth"),
         (
             "stream disconnected before completion: Incomplete response returned, reason: max_output_tokens",
             "truncated",

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.attempt.agent.stall import explain_silence, with_silence_limits
-from podium.ports.agent import AgentResult, ProgramSpec, Progress, Usage
+from podium.attempt.agent.stall import explain_rate_limit, explain_silence, with_silence_limits
+from podium.core.types import Millis
+from podium.ports.agent import AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
+from podium.ports.sandbox import EgressDecision
 from podium.process.launch import Finished, Launch
 from podium.process.output import CapturedOutput
 from tests.attempt.agent_attempts import ask
@@ -77,3 +79,22 @@ def test_silence_while_a_tool_runs_counts_as_the_workers_time_and_keeps_what_was
     assert (tool.trouble, model.trouble) == ("timeout", "transient")
     assert "Bash sleep 99" in tool.detail
     assert tool.usage == model.usage == Usage(input=17)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "status", "expected"),
+    [
+        ("timeout", 429, ("quota", 70_000)),
+        ("quota", 429, ("quota", 70_000)),
+        ("transient", 429, ("transient", None)),
+        ("timeout", 200, ("timeout", None)),
+    ],
+)
+def test_a_wait_after_a_rate_limit_is_one_for_the_quota(
+    trouble: AgentTrouble, status: int, expected: tuple[str, int | None]
+) -> None:
+    call = EgressDecision("broker", True, "POST /v1/responses", status, retry_at=Millis(70_000))
+    result = explain_rate_limit(AgentResult(trouble=trouble, detail="x"), call)
+
+    assert (result.trouble, result.retry_at) == expected
+    assert explain_rate_limit(AgentResult(trouble=trouble), None).trouble == trouble

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -169,3 +170,51 @@ def test_an_answer_that_claude_continued_is_whole(tmp_path: Path) -> None:
 
     assert kinds(ends) == [("ok", "")], [message(end) for end in ends]
     assert done.data()["steps"][0]["output"] == "One, two, three, four."
+
+
+@pytest.mark.req("R137")
+@pytest.mark.parametrize("name", ["codex", "gemini"])
+def test_the_run_waits_as_long_as_the_vendor_asks(name: str, tmp_path: Path) -> None:
+    # codex repeats such a call by itself before it gives up.
+    times = 4 if name == "codex" else 1
+    limited = Rule(status=429, error="slow down", headers={"Retry-After": "3"}, times=times)
+    with (
+        ModelServer(limited, Rule(text="done")) as server,
+        project_for(name, tmp_path, server, fallback=False) as project,
+    ):
+        done, ends = run(project)
+        (wait,) = (e for e in project.events(project.run_id()) if e["type"] == "RetryScheduled")
+
+    assert done.code == 0, done.err
+    assert kinds(ends) == [("quota", "quota"), ("ok", "")]
+    assert ends[0]["retry_at"] - ends[0]["at"] <= 3000
+    assert wait["due"] - wait["at"] <= 60_000, "and not a quarter of an hour"
+
+
+@pytest.mark.req("R137")
+def test_silence_while_claude_waits_for_a_rate_limit_is_a_rate_limit(tmp_path: Path) -> None:
+    limited = Rule(status=429, error="slow down", headers={"Retry-After": "15"}, times=1)
+    with (
+        ModelServer(limited, Rule(text="done")) as server,
+        project_for("claude", tmp_path, server, fallback=False, settings=", stall: 5s") as project,
+    ):
+        done, ends = run(project)
+
+    assert done.code == 0, done.err
+    assert kinds(ends) == [("quota", "quota"), ("ok", "")], [message(end) for end in ends]
+    assert "429" in message(ends[0]) and "may not have answered" not in message(ends[0])
+    assert 0 < ends[0]["retry_at"] - ends[0]["at"] <= 15_000
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("status", [401, 500])
+def test_no_message_names_the_address_of_the_broker(name: str, status: int, tmp_path: Path) -> None:
+    with (
+        ModelServer(Rule(status=status, error="boom")) as server,
+        project_for(name, tmp_path, server, fallback=False, step=", retry: none") as project,
+    ):
+        done, ends = run(project)
+        shown = project.podium("show", project.run_id()).out
+
+    for text in (json.dumps(ends), done.out, done.err, shown):
+        assert "8081" not in text and "inference gateway" not in text

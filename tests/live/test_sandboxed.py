@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
-from podium.testing.models.server import ModelServer, Rule
+from podium.testing.models.server import ModelServer, Received, Reply, Rule
 from tests.git.kit import Project, new_project
 from tests.installed import built_in
 from tests.live.kit import patch
@@ -140,3 +140,33 @@ def test_with_a_login_it_reaches_the_hosts_of_its_vendor_and_no_other(
     assert token.encode() not in done.everything_written()
     allowed = {one["what"] for one in done.decisions if one["allowed"]}
     assert f"CONNECT {host}:443" in allowed
+
+
+class ExpiredLogin(ModelServer):
+    """A vendor that accepts neither the token nor its renewal."""
+
+    def reply(self, received: Received) -> Reply:
+        if received.path.startswith("/oauth/token"):
+            return Reply.json({"error": {"code": "refresh_token_expired", "message": "expired"}}, status=401)
+        return super().reply(received)
+
+
+@pytest.mark.req("R136")
+def test_an_expired_login_of_codex_is_a_matter_of_login_and_says_what_to_do(
+    project: Project, tmp_path: Path
+) -> None:
+    made = trust(tmp_path, "chatgpt.com,DNS:auth.openai.com")
+    with ExpiredLogin(Rule(status=401, error="token is expired")) as server, vendor(server, made) as port:
+        project.commit({"ca.pem": made.authority.read_text()})
+        done = play(
+            project,
+            tmp_path,
+            flow("codex", f", auth: login, env: ['SSL_CERT_FILE={project.root / 'ca.pem'}']"),
+            {"codex": replace(AGENTS["codex"], login=lambda: json.dumps(CODEX_LOGIN).encode())},
+            sandbox=BubblewrapSandbox(leads_to(port)),
+            secrets={"token": "access-token-of-nobody-0815"},
+        )
+
+    first = done.played.answers("it")[0]
+    assert (first.kind, first.reason) == ("unavailable", "auth")
+    assert "log in with: codex login" in (first.result or {})["message"]

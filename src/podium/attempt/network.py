@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
 from podium.attempt.host import Host
 from podium.core.model import Step
-from podium.ports.agent import ProgramSpec
-from podium.ports.sandbox import PROXY, EgressDecision, OnDecision, SandboxLevel, SandboxPolicy
+from podium.ports.agent import AgentResult, ProgramSpec
+from podium.ports.sandbox import BROKER, PROXY, EgressDecision, SandboxLevel, SandboxPolicy, Service
 
 ISOLATED_LEVELS: Final[tuple[SandboxLevel, ...]] = ("bubblewrap", "container")
 """Sandbox levels without a network, except for allowed hosts."""
 RECORD: Final = "egress.jsonl"
 MAX_DECISIONS: Final = 10_000
 """Logged per attempt, so that a process cannot fill the disk with requests."""
+_BROKER: Final = f"http://{BROKER[0]}:{BROKER[1]}"
 _PROXY: Final = f"http://{PROXY[0]}:{PROXY[1]}"
 _NO_PROXY: Final = "127.0.0.1,localhost"
 
@@ -44,20 +45,34 @@ def proxy_env(host: Host, step: Step, policy: SandboxPolicy) -> dict[str, str]:
     return {**variables, **{name.lower(): value for name, value in variables.items()}}
 
 
-def egress_logger(host: Host, path: str, attempt: int) -> OnDecision:
-    """Appends each decision, masked, to a file next to the attempt's prompts and answers."""
-    count = 0
+def name_service(result: AgentResult, service: Service | None) -> AgentResult:
+    """Name the API in messages of a program that knows only the address of the broker."""
+    if service is None or not result.detail:
+        return result
+    upstream = service.upstream.rstrip("/")
+    detail = result.detail.replace(_BROKER, upstream)
+    return replace(result, detail=detail.replace(_BROKER.removeprefix("http://"), upstream))
 
-    def keep(decision: EgressDecision) -> None:
-        nonlocal count
-        count += 1
-        if count > MAX_DECISIONS:
+
+class EgressLog:
+    """Appends each decision, masked, to a file next to the attempt's prompts and answers."""
+
+    def __init__(self, host: Host, path: str, attempt: int) -> None:
+        self._host = host
+        self._place = host.log_dir(path, attempt) / RECORD
+        self._count = 0
+        self.last_call: EgressDecision | None = None
+        """The last call of a model API; None if there was none, or if calls do not go through the broker."""
+
+    def __call__(self, decision: EgressDecision) -> None:
+        if decision.way == "broker":
+            self.last_call = decision
+        self._count += 1
+        if self._count > MAX_DECISIONS:
             return
-        place = host.log_dir(path, attempt) / RECORD
-        place.parent.mkdir(parents=True, exist_ok=True)
-        line = host.mask.text(json.dumps({"at": host.now(), **asdict(decision)}))
-        handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._place.parent.mkdir(parents=True, exist_ok=True)
+        fields = {name: value for name, value in asdict(decision).items() if value is not None}
+        line = self._host.mask.text(json.dumps({"at": self._host.now(), **fields}))
+        handle = os.open(self._place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(f"{line}\n")
-
-    return keep

@@ -20,6 +20,7 @@ from anyio.abc import ByteReceiveStream, ByteStream, SocketAttribute, SocketStre
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from podium.core.fast_dataclass import dataclass
+from podium.core.types import Millis
 from podium.egress.allowed_calls import Rule, check, rules
 from podium.egress.request_head import (
     END,
@@ -33,14 +34,19 @@ from podium.egress.request_head import (
     read_head,
     refuse,
 )
+from podium.egress.reset_time import reset_at
 from podium.egress.tunnel import connect_proxy, open_tunnel
 from podium.egress.user_proxy import UserProxy, proxy_for
+from podium.ports.clock import wall_clock
 from podium.ports.sandbox import EgressDecision, OnDecision, Service
 
 MOST_BODY: Final = 64 * 1024 * 1024
 CONNECT_S: Final = 15.0
 CALLER_GONE: Final = 499
 """The status of a call whose caller did not wait for the response."""
+
+LIMITED: Final = frozenset({429, 503, 529})
+"""Statuses whose responses may say when to call again."""
 
 HOP: Final = frozenset(
     "connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings".split()
@@ -140,6 +146,7 @@ def _forwarded_fields(head: Head, own: tuple[tuple[str, str], ...]) -> Iterator[
 class _Call:
     status: int = CALLER_GONE
     reason: str = ""
+    retry_at: Millis | None = None
 
 
 async def broker(stream: SocketStream, upstream: Upstream, report: OnDecision) -> None:
@@ -158,7 +165,7 @@ async def broker(stream: SocketStream, upstream: Upstream, report: OnDecision) -
     try:
         await _forward(stream, reader, upstream, head, length, call)
     finally:
-        report(EgressDecision("broker", True, request_line, call.status, call.reason))
+        report(EgressDecision("broker", True, request_line, call.status, call.reason, call.retry_at))
     if call.reason:
         await refuse(stream, reader, Refused(call.status, call.reason))
 
@@ -242,6 +249,8 @@ async def _send_response(server: ByteStream, stream: ByteStream, call: _Call) ->
         call.status, call.reason = 502, "the model API closed the connection or did not respond with HTTP/1.1"
         return
     call.status = status
+    if status in LIMITED:
+        call.retry_at = reset_at(_fields(head), wall_clock())
     # If either side hangs up during the response, the other sees that by itself.
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
         await stream.send(_response_head(head))
@@ -253,6 +262,12 @@ def _status(head: bytes) -> int:
     """The status of a response; 0 if it is not a valid response."""
     match = _STATUS.fullmatch(head.partition(b"\r\n")[0])
     return int(match[1]) if match else 0
+
+
+def _fields(head: bytes) -> dict[str, str]:
+    """The headers of a response by name in lower case."""
+    pairs = (line.decode("latin-1").partition(":") for line in head.split(b"\r\n")[1:])
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
 def _response_head(head: bytes) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
+from podium.core.types import Millis
 
 if TYPE_CHECKING:
     # Commands that only read the log do not need to import these.
@@ -52,6 +53,8 @@ class EgressDecision:
     """The status of the response."""
     reason: str = ""
     """Why the request was refused or failed."""
+    retry_at: Millis | None = None
+    """When the API accepts calls again, if its response says so."""
 
 
 OnDecision: TypeAlias = Callable[[EgressDecision], None]

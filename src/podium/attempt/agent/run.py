@@ -25,7 +25,7 @@ from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.recorder import write_recording
 from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, resolve_agent
 from podium.attempt.agent.sessions import continues_session, keep_session, last_session
-from podium.attempt.agent.stall import explain_silence, with_silence_limits
+from podium.attempt.agent.stall import explain_rate_limit, explain_silence, with_silence_limits
 from podium.attempt.agent.transcript import write_request, write_transcript
 from podium.attempt.agent.verdict import echo_of, review_schema
 from podium.attempt.change_policy import globs_of
@@ -185,6 +185,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     attempt.exchange.argv = program.argv
     sandbox = attempt.host.sandbox_of(attempt.step)
     await to_thread.run_sync(_write_files, workspace.home, program.files, sandbox.owner)
+    egress = network.EgressLog(attempt.host, attempt.started.path, attempt.started.attempt)
     launch, policy = build_launch(
         attempt.host,
         attempt.step,
@@ -197,7 +198,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
         reads=program.reads,
         network=network.network_of(attempt.step, program),
         service=program.service,
-        on_decision=network.egress_logger(attempt.host, attempt.started.path, attempt.started.attempt),
+        on_decision=egress,
     )
     launch = with_silence_limits(launch, program, worker.config)
     try:
@@ -212,7 +213,9 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     attempt.exchange.finished, attempt.exchange.sandbox_facts = finished, sandbox_record(sandbox, policy)
     if program.report is not None and isinstance(parser, ReportParser):
         parser.read_report(await to_thread.run_sync(_read_report, workspace.home, program.report))
-    answer = explain_silence(parser.finish(finished), finished, attempt.exchange.progress)
+    answer = explain_rate_limit(parser.finish(finished), egress.last_call)
+    answer = explain_silence(answer, finished, attempt.exchange.progress)
+    answer = network.name_service(answer, program.service)
     result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
     store_session = partial(
         keep_session, attempt, worker, result, home=workspace.home, patterns=program.session_files

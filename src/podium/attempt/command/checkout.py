@@ -17,7 +17,7 @@ from podium.attempt.command.stdin import stdin_of
 from podium.attempt.command.suite import report_env, suite_command
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, forward_output, sandbox_record
-from podium.attempt.network import egress_logger
+from podium.attempt.network import EgressLog
 from podium.attempt.workspace.toolchain import check_editable
 from podium.attempt.workspace.workspace import Workspace, open_workspace
 from podium.core.events import AttemptStarted
@@ -100,7 +100,7 @@ async def run_in(
         extra_env=report_env(suite, host, step, names, workspace.tmp),
         stdin=stdin,
         timeout_s=timeout_s,
-        on_decision=egress_logger(host, started.path, started.attempt),
+        on_decision=EgressLog(host, started.path, started.attempt),
         plain=True,
     )
     host_env = {**launch.env, "PATH": host.host_env.get("PATH", launch.env["PATH"])}

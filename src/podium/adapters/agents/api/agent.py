@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import anyio
@@ -33,6 +31,7 @@ from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_
 from podium.core.expressions.values import plain_json
 from podium.core.types import Millis
 from podium.credentials import key_names, missing
+from podium.egress.reset_time import reset_at
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 from podium.ports.clock import Clock, wall_clock
 from podium.workflow.contracts.single_json import NotOneValue, one_json
@@ -42,8 +41,6 @@ USED_UP: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", 
 BAD_KEYS: Final = frozenset({"invalid_api_key", "API_KEY_INVALID", "invalid_authentication"})
 BAD_KEY_TEXT: Final = "API key not valid"
 """Some services answer an invalid key with status 400."""
-RESETS: Final = ("retry-after", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens")
-_SPAN: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 
 
 class Api:
@@ -156,31 +153,6 @@ def _refused(answer: Answer, body: Mapping[str, Any], at: Millis) -> AgentResult
             return _failed("transient", f"status {answer.status}: {message}")
         case status:
             return _failed("transient" if status >= 500 else "error", f"status {status}: {message}")
-
-
-def reset_at(headers: Mapping[str, str], at: Millis) -> Millis | None:
-    """When to retry; if several limits have a reset time, the latest."""
-    if "retry-after-ms" in headers and headers["retry-after-ms"].isdecimal():
-        return Millis(at + int(headers["retry-after-ms"]))
-    times = [when for name in RESETS if (when := _moment(headers.get(name, ""), at)) is not None]
-    return max(times, default=None) if "retry-after" not in headers else next(iter(times), None)
-
-
-def _moment(text: str, at: Millis) -> Millis | None:
-    """The time in a header: seconds, a span such as 6m0s, or a date."""
-    text = text.strip()
-    try:
-        return Millis(at + round(float(text) * 1000))
-    except (ValueError, OverflowError):
-        pass
-    span = _SPAN.fullmatch(text)
-    if span is not None and any(span.groups()):
-        hours, minutes, secs, millis = (float(part or 0) for part in span.groups())
-        return Millis(at + round((hours * 3600 + minutes * 60 + secs) * 1000 + millis))
-    try:
-        return Millis(round(parsedate_to_datetime(text).timestamp() * 1000))
-    except (ValueError, TypeError):
-        return None
 
 
 def _failed(trouble: AgentTrouble, detail: str) -> AgentResult:

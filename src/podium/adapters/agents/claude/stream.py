@@ -8,13 +8,15 @@ after a broken stream, and the numbers of single messages are placeholders.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from podium.adapters.agents.shared.json_lines import JsonLines, count_of
 from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served, with_stderr
 from podium.core.types import MicroUsd, Millis
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, Usage
+from podium.ports.clock import Clock, wall_clock
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
@@ -41,8 +43,28 @@ STATUSES: Final[Mapping[int, AgentTrouble]] = {
 LIMITS: Final = ("error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries")
 
 
+_GATEWAY: Final = re.compile(r" If it persists, check your inference gateway \([^)]*\)\.")
+"""An advice about the address that claude calls, which in the sandbox is that of the broker."""
+
+
+class _Retry(NamedTuple):
+    """A call that claude is about to repeat."""
+
+    status: Any
+    delay_ms: int
+    at: Millis
+
+
 class ClaudeConversation:
-    def __init__(self, request: AgentRequest, *, structured: bool, missing_auth: str = "") -> None:
+    def __init__(
+        self,
+        request: AgentRequest,
+        *,
+        structured: bool,
+        missing_auth: str = "",
+        clock: Clock = wall_clock,
+    ) -> None:
+        self._clock = clock
         self._wants_value = request.schema is not None
         self._structured = structured
         self._missing_auth = missing_auth
@@ -54,6 +76,7 @@ class ClaudeConversation:
         self._calls: dict[str, Usage] = {}
         self._session: str | None = None
         self._model = ""
+        self._retry: _Retry | None = None
         self._parts: dict[str, str] = {}
         """The texts of the messages since the last tool, by the id of the message."""
 
@@ -79,13 +102,19 @@ class ClaudeConversation:
             cost=self._cost(),
             trouble=trouble,
             detail=detail,
-            retry_at=self._reset if trouble == "quota" else None,
+            retry_at=self._retry_at() if trouble == "quota" else None,
             session=self._session,
             model=self._model,
             context=self._context(),
             window=self._window(),
         )
         return not_served(result) if self._is_rejected(result) else result
+
+    def _retry_at(self) -> Millis | None:
+        """When the quota opens again: claude reports it for a login, and else how long it would wait by itself."""
+        if self._reset is not None or self._retry is None or self._last is not None:
+            return self._reset
+        return Millis(self._retry.at + self._retry.delay_ms)
 
     def _is_rejected(self, result: AgentResult) -> bool:
         """Whether the first call failed before its model did anything."""
@@ -94,6 +123,8 @@ class ClaudeConversation:
         return result.cost == 0 and not used and type(status) is int and is_rejection(status)
 
     def _read(self, record: Mapping[str, Any]) -> Iterator[Progress]:
+        if record.get("type") in ("assistant", "user"):
+            self._retry = None
         if record.get("type") == "user" and record.get("parent_tool_use_id") is None:
             self._parts.clear()
         match record:
@@ -114,6 +145,7 @@ class ClaudeConversation:
                 self._session = session
                 self._model = str(record.get("model") or "").partition("[")[0]
             case {"type": "system", "subtype": "api_retry"}:
+                self._retry = _Retry(record.get("error_status"), _delay(record), self._clock())
                 why = record.get("error_status") or record.get("error") or "no reply"
                 yield Progress("retry", f"call {record.get('attempt')} failed ({why}); trying again")
             case {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": int(at)}}:
@@ -158,7 +190,7 @@ class ClaudeConversation:
     def _trouble(self, finished: Finished) -> tuple[AgentTrouble | None, str]:
         last = self._last
         if finished.timed_out:
-            return "timeout", "its time ran out"
+            return self._out_of_time()
         if finished.signal is not None and (last is None or last.get("is_error") is not True):
             return "transient", f"it was ended by signal {finished.signal}"
         if last is None:
@@ -185,6 +217,18 @@ class ClaudeConversation:
             if last.get("is_error") is False
             else ("malformed", "its last event says nothing of success")
         )
+
+    def _out_of_time(self) -> tuple[AgentTrouble, str]:
+        """A timeout while claude waits to call again, which a vendor may delay, is the vendor's failure."""
+        status = None if self._retry is None else self._retry.status
+        trouble = (
+            STATUSES.get(status, "transient" if status >= 500 else "timeout")
+            if type(status) is int
+            else "timeout"
+        )
+        if trouble not in ("quota", "transient"):
+            return "timeout", "its time ran out"
+        return trouble, f"its time ran out while it waited to call again after status {status}"
 
     def _without_result(self, finished: Finished) -> tuple[AgentTrouble, str]:
         if finished.exit_code == 0:
@@ -219,7 +263,7 @@ class ClaudeConversation:
         last = self._last or {}
         text = last.get("result")
         if isinstance(text, str) and text:
-            return self._joined(text)
+            return self._joined(_GATEWAY.sub("", text) if last.get("is_error") is True else text)
         value = last.get("structured_output")
         return "" if value is None else json.dumps(value, ensure_ascii=False)
 
@@ -290,6 +334,11 @@ def _block(block: Any) -> Progress | None:
             return Progress("tool", f"{name} {main}".strip())
         case _:
             return None
+
+
+def _delay(record: Mapping[str, Any]) -> int:
+    delay = record.get("retry_delay_ms")
+    return round(delay) if isinstance(delay, int | float) and 0 <= delay < 10**9 else 0
 
 
 def _list(value: Any) -> list[Any]:

@@ -23,6 +23,10 @@ _INCOMPLETE: Final = "Incomplete response returned, reason: "
 SENTENCES: Final[tuple[tuple[str, AgentTrouble], ...]] = (
     ("Missing environment variable: ", "auth"),
     ("To use Codex with your ChatGPT plan, ", "auth"),
+    ("Your access token could not be refreshed", "auth"),
+    ("Your authentication session could not be refreshed", "auth"),
+    ("Failed to refresh token: ", "auth"),
+    ("error sending request for url ", "transient"),
     ("The model `", "unavailable"),
     ("Quota exceeded.", "quota"),
     ("You've hit your usage limit", "quota"),

@@ -1,0 +1,42 @@
+"""When an API accepts calls again, as the headers of its response say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from podium.core.types import Millis
+
+RESETS: Final = (
+    "retry-after",
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-reset-tokens",
+)
+_SPAN: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+
+
+def reset_at(headers: Mapping[str, str], at: Millis) -> Millis | None:
+    """When to retry; if several limits have a reset time, the latest."""
+    if "retry-after-ms" in headers and headers["retry-after-ms"].isdecimal():
+        return Millis(at + int(headers["retry-after-ms"]))
+    times = [when for name in RESETS if (when := _moment(headers.get(name, ""), at)) is not None]
+    return max(times, default=None) if "retry-after" not in headers else next(iter(times), None)
+
+
+def _moment(text: str, at: Millis) -> Millis | None:
+    """The time in a header: seconds, a span such as 6m0s, or a date."""
+    text = text.strip()
+    try:
+        return Millis(at + round(float(text) * 1000))
+    except (ValueError, OverflowError):
+        pass
+    span = _SPAN.fullmatch(text)
+    if span is not None and any(span.groups()):
+        hours, minutes, secs, millis = (float(part or 0) for part in span.groups())
+        return Millis(at + round((hours * 3600 + minutes * 60 + secs) * 1000 + millis))
+    try:
+        return Millis(round(parsedate_to_datetime(text).timestamp() * 1000))
+    except (ValueError, TypeError):
+        return None
