@@ -214,6 +214,16 @@ def agents_for(uses: Sequence[AgentUse], env: Mapping[str, str]) -> tuple[Instal
     return InstalledAgents(logins.contents), logins
 
 
+def agents_to_list(workflow: Workflow, env: Mapping[str, str]) -> InstalledAgents:
+    """The agents of this machine with the logins of all that a list shows: those of the workflow, and those that need
+    no configuration."""
+    from podium.adapters.agents.registry import InstalledAgents
+    from podium.tasks.run_context import AgentUse
+
+    plain = (AgentUse(kind, {}) for kind, agent in InstalledAgents().items() if agent.type.listed)
+    return agents_for((*plain, *agent_uses(workflow)), env)[0]
+
+
 def agent_uses(workflow: Workflow) -> tuple[AgentUse, ...]:
     """The agents that a workflow and its sub-workflows configure."""
     from podium.app.run.preflight import agents_of

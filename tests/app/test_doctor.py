@@ -124,3 +124,40 @@ def test_what_counts_as_tried_is_what_the_live_tests_install() -> None:
         ("gemini", "@google/gemini-cli"),
     ):
         assert f"{package}@{tested[name]}" in pins
+
+
+LOGINS = {
+    ".claude/.credentials.json": {"claudeAiOauth": {"accessToken": SECRET, "expiresAt": 4_000_000_000_000}},
+    ".codex/auth.json": {"tokens": {"access_token": SECRET}, "last_refresh": "2026-01-01T00:00:00Z"},
+}
+
+
+@pytest.mark.parametrize("logged_in", [False, True], ids=["no-login", "login"])
+@pytest.mark.parametrize("key", [False, True], ids=["no-key", "key"])
+@pytest.mark.parametrize("file", [(), ("flow.yaml",)], ids=["alone", "file"])
+@pytest.mark.parametrize("auth", ["", ", auth: login", ", auth: key"])
+def test_agents_and_doctor_agree_about_keys_and_logins(
+    project: Project, logged_in: bool, key: bool, file: tuple[str, ...], auth: str
+) -> None:
+    if logged_in:
+        for name, content in LOGINS.items():
+            place = project.home / name
+            place.parent.mkdir(parents=True)
+            place.write_text(json.dumps(content))
+    if key:
+        project.env |= {"ANTHROPIC_API_KEY": SECRET, "OPENAI_API_KEY": SECRET}
+    flow = f"podium: 1\nname: flow\nagents: {{mine: {{type: claude{auth}}}, codex: {{type: codex{auth}}}}}\n"
+    project.put({"flow.yaml": f"{flow}steps: {{it: {{agent: mine, prompt: x}}}}\n"})
+
+    listed, checked = (
+        project.podium(name, *file, "--json").data()["agents"] for name in ("agents", "doctor")
+    )
+
+    def told(rows: list[dict[str, str]]) -> dict[str, tuple[str, str]]:
+        return {row["name"]: (row["auth"], row["wanting"]) for row in rows}
+
+    assert told(listed) == told(checked)
+    uses_login = auth == ", auth: login" if file else False
+    if logged_in and not key and not auth:
+        uses_login = True
+    assert (told(listed)["codex"][0] == "login") == (uses_login or (logged_in and not key and not file))

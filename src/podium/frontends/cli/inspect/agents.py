@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,12 @@ from podium.frontends.cli.shell_completion import complete_workflow
 
 if TYPE_CHECKING:
     from podium.app.agents import AgentListing
+    from podium.core.model import Workflow
     from podium.ports.agent import InstalledAgent
+
+
+PLAIN_WORKFLOW = 'podium: 1\nname: plain\nsteps: {look: {run: ["true"]}}\n'
+"""Used without FILE: a workflow that names no agent."""
 
 
 @click.command("agents", short_help="List agents: what is installed, and how each logs in.")
@@ -35,15 +41,14 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
     """
     import anyio
 
-    from podium.adapters.agents.registry import InstalledAgents
     from podium.app.agents import data_of, list_agents, matrix
-    from podium.app.author.load import open_workflow
-    from podium.wiring import local_models
+    from podium.wiring import agents_to_list, local_models
 
-    installed = InstalledAgents()
+    workflow = open_or_plain(file)
+    installed = agents_to_list(workflow, dict(os.environ))
     for fault in installed.look_up_all():
         complain(fault)
-    configured = {} if file is None else open_workflow(file, user_dir=user_dir()).config.agents
+    configured = workflow.config.agents
     listing = anyio.run(list_agents, configured, installed, dict(os.environ))
     supported = matrix(installed)
     gpu = anyio.run(local_models, configured, dict(os.environ)) if as_gpu or as_json else None
@@ -64,6 +69,18 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
     rows = [(a.name, a.type, _state(a, installed.get(a.type)), a.version or "-", a.auth) for a in listing]
     table(("agent", "type", "there", "version", "auth"), rows)
     return 0
+
+
+def open_or_plain(file: Path | None) -> Workflow:
+    """The workflow, or one that names no agent, with the agents of the user's configuration."""
+    from podium.app.author.load import open_workflow
+
+    if file is not None:
+        return open_workflow(file, user_dir=user_dir())
+    with tempfile.TemporaryDirectory(prefix="podium-agents-") as folder:
+        place = Path(folder) / "plain.yaml"
+        place.write_text(PLAIN_WORKFLOW, "utf-8")
+        return open_workflow(place, user_dir=user_dir())
 
 
 def _state(listing: AgentListing, agent: InstalledAgent | None) -> str:

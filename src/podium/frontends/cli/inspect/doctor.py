@@ -56,7 +56,7 @@ def command(
     from podium.adapters.sandboxes.select import bubblewrap_problem, sandbox_of_level
     from podium.app import doctor
     from podium.app.author.load import open_workflow
-    from podium.wiring import agent_uses, agents_for, open_project
+    from podium.wiring import agents_to_list, open_project
 
     env = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="podium-doctor-") as folder:
@@ -65,7 +65,7 @@ def command(
         workflow = open_workflow(
             file or place, user_dir=user_dir(), settings=parse_settings((), sandbox=sandbox)
         )
-        agents, _ = agents_for(agent_uses(workflow), env)
+        agents = agents_to_list(workflow, env)
         for fault in agents.look_up_all():
             complain(fault)
         machine = anyio.run(doctor.machine, sandbox_of_level(sandbox), env)
