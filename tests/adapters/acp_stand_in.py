@@ -81,6 +81,16 @@ def answer(prompt: list[dict[str, str]]) -> dict[str, Any]:
     stop = (
         MODE if MODE in ("refusal", "max_tokens", "max_turn_requests", "cancelled", "sleepy") else "end_turn"
     )
+    if MODE == "costs":
+        update("usage_update", used=10, size=200, cost={"amount": 0.5, "currency": "USD"})
+        update("usage_update", used=40, size=200, cost={"amount": 0.75, "currency": "USD"})
+        counts = {
+            "input_tokens": 30,
+            "output_tokens": 5,
+            "total_tokens": 42,
+            "cache_creation_input_tokens": 3,
+        }
+        return {"result": {"stopReason": "end_turn", "_meta": {"usage": counts}}}
     usage = {"inputTokens": 10, "outputTokens": 2, "cachedReadTokens": 4}
     return {"result": {"stopReason": stop, **({} if MODE == "uncounted" else {"usage": usage})}}
 

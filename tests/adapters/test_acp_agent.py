@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from podium.adapters.agents.acp.agent import Acp
+from podium.adapters.agents.shared.broker import DUMMY_KEY, URL
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.environment import minimal_env
@@ -45,6 +46,49 @@ def test_a_dialogue_gives_text_value_and_usage(tmp_path: Path) -> None:
     assert (result.text, result.value, result.trouble) == ('{"title": "blue"}', {"title": "blue"}, None)
     assert (result.usage, result.cost, result.session) == (Usage(10, 2, 4), None, "s1")
     assert seen == [Progress("text", '{"title": '), Progress("text", '"blue"}')]
+
+
+@pytest.mark.req("R207")
+def test_usage_and_cost_are_those_that_the_agent_reports(tmp_path: Path) -> None:
+    result, _ = answered(tmp_path, "costs")
+
+    assert result.usage == Usage(input=33, output=9, written=3)
+    assert (result.cost, result.context, result.window) == (750_000, 40, 200)
+
+
+@pytest.mark.req("R184")
+def test_a_key_whose_api_is_known_stays_with_the_broker(tmp_path: Path) -> None:
+    own = {
+        "key": ["GOOSE_KEY", "OTHER"],
+        "service": {
+            "url": "https://goose.example/v1",
+            "variable": "GOOSE_URL",
+            "header": "Authorization",
+            "calls": ["POST /chat"],
+        },
+    }
+    keys = {"GEMINI_API_KEY": "k-123456", "GOOSE_KEY": "g-123456", "OTHER": "o-123456"}
+    vendor = {"key": "GEMINI_API_KEY", "env": ["GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1234/"]}
+
+    gemini, _ = Acp().prepare(asked(tmp_path, "well", config=vendor, env=keys, brokered=True))
+    goose, _ = Acp().prepare(asked(tmp_path, "well", config=own, env=keys, brokered=True))
+    direct, _ = Acp().prepare(asked(tmp_path, "well", config=vendor, env=keys))
+
+    assert gemini.service is not None and goose.service is not None
+    assert (gemini.service.upstream, gemini.service.headers) == (
+        "http://127.0.0.1:1234",
+        {"x-goog-api-key": "k-123456"},
+    )
+    assert gemini.env == {"GEMINI_API_KEY": DUMMY_KEY, "GOOGLE_GEMINI_BASE_URL": URL}
+    assert goose.service.headers == {"Authorization": "Bearer g-123456"}
+    assert goose.env == {"GOOSE_KEY": DUMMY_KEY, "GOOSE_URL": URL, "OTHER": "o-123456"}
+    assert (direct.service, direct.env) == (None, {"GEMINI_API_KEY": "k-123456"})
+
+
+def test_an_api_without_an_address_is_named(tmp_path: Path) -> None:
+    config = {"key": "GOOSE_KEY", "service": {"header": "x-key"}}
+    with pytest.raises(ConfigurationError, match="service has no url"):
+        Acp().prepare(asked(tmp_path, "well", config=config, env={"GOOSE_KEY": "g-123456"}, brokered=True))
 
 
 @pytest.mark.parametrize(

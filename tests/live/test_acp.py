@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.e2e.kit import closing, new_project
 from tests.live.programs import found
+from tests.live.sandbox_kit import needs_bubblewrap
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
@@ -58,3 +60,24 @@ def test_gemini_paints_by_the_protocol_and_its_key_stands_nowhere(tmp_path: Path
     assert not end["cost_known"]
     assert KEY.encode() not in everything
     assert "painted with ***" in end["result"]["text"]
+
+
+@pytest.mark.req("R057", "R184")
+def test_in_a_sandbox_the_key_of_an_acp_agent_stays_with_the_broker(tmp_path: Path) -> None:
+    needs_bubblewrap()
+    look = ("run_shell_command", {"command": "env"})
+    write = ("write_file", {"file_path": "shed.txt", "content": "blue\n"})
+    with ModelServer(Rule(match="shed 7391", tools=[look, write], text="painted")) as server:
+        flow = FLOW.format(command="gemini", url=server.url, settings=json.dumps(json.dumps(SETTINGS)))
+        with closing(new_project(tmp_path / "p", {"flow.yaml": flow}, GEMINI_API_KEY=KEY)) as project:
+            # The sandbox shows the programs on the PATH.
+            project.env["PATH"] = f"{Path(found('gemini')).parent}:{os.environ['PATH']}"
+            done = project.podium("run", "flow.yaml", "--no-human", timeout_s=150)
+
+            assert done.code == 0, done.err
+            logs = (project.root / ".podium/runs" / project.run_id()).rglob("egress.jsonl")
+            decisions = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
+    calls = server.requests_to("enerateContent")
+    assert {call.headers["x-goog-api-key"] for call in calls} == {f"***{KEY[-4:]}"}
+    assert {decision["way"] for decision in decisions if decision["allowed"]} == {"broker"}
+    assert KEY not in json.dumps([call.body for call in calls])

@@ -17,6 +17,16 @@ AGENT: Final = AgentType(
             "key": {"type": ["string", "array"], "items": {"type": "string"}},
             "authenticate": {"type": "string"},
             "hosts": {"type": "array", "items": {"type": "string"}},
+            "service": {
+                "type": "object",
+                "properties": {
+                    "url": {"type": "string"},
+                    "variable": {"type": "string"},
+                    "header": {"type": "string"},
+                    "calls": {"type": "array", "items": {"type": "string"}},
+                },
+                "additionalProperties": False,
+            },
             "home": {"type": "object", "additionalProperties": {"type": "string"}},
         },
     ),

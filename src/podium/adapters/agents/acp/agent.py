@@ -15,16 +15,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from podium.adapters.agents.acp import CREDENTIALS
+from podium.adapters.agents.shared.broker import DUMMY_KEY, MODEL_APIS, URL, ModelApi
 from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
 from podium.adapters.agents.shared.settings import wrong
 from podium.adapters.agents.shared.troubles import REJECTIONS, TRUNCATED, not_served, with_stderr
+from podium.core.types import MicroUsd
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
+from podium.ports.sandbox import Service
 from podium.process.launch import Finished
 
 CLIENT: Final = Path(__file__).with_name("client.py")
@@ -38,6 +42,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 WORKER_TOOLS: Final = ("read", "edit", "run")
 REVIEWER_TOOLS: Final = ("read",)
 EDITS: Final = frozenset(KINDS["edit"])
+MAX_USD: Final = 1_000_000
 AUTH_REQUIRED: Final = -32000
 STATUSES: Final[Mapping[int, AgentTrouble]] = {401: "auth", 403: "auth", 408: "transient", 429: "quota"}
 STOPS: Final[Mapping[str, tuple[AgentTrouble, str]]] = {
@@ -58,10 +63,13 @@ class Acp:
         }
         names = key_names(CREDENTIALS, request.config)
         keys = {name: request.env[name] for name in names if request.env.get(name)}
+        env, service = _brokered(request, keys)
         program = ProgramSpec(
             argv=(sys.executable, "-I", "-S", str(CLIENT)),
             stdin=json.dumps(task).encode("ascii"),
-            env=keys,
+            env=env,
+            reads=(CLIENT,),
+            service=service,
             files={name: text.encode("utf-8", "replace") for name, text in _files(request).items()},
             streams_progress=True,
             network=tuple(request.config.get("hosts") or ()),
@@ -79,6 +87,9 @@ class AcpConversation:
         self._calls = 1
         self._after_tool = False
         self._worked = False
+        self._cost: MicroUsd | None = None
+        self._context: int | None = None
+        self._window: int | None = None
 
     def feed(self, data: bytes) -> Iterable[Progress]:
         return [progress for record in self._lines.feed(data) for progress in self._read(record)]
@@ -109,6 +120,11 @@ class AcpConversation:
             case "tool_call", _:
                 self._next_turn()
                 yield Progress("tool", str(update.get("title") or update.get("kind") or "a tool"))
+            case "usage_update", _:
+                cost = _cost_of(update.get("cost"))
+                self._cost = self._cost if cost is None else cost
+                self._context = count_of(update, "used") or self._context
+                self._window = count_of(update, "size") or self._window
             case "tool_call_update", {"status": "completed" | "failed"}:
                 self._after_tool = True
                 yield from (Progress("file", path) for path in _changed(update))
@@ -137,6 +153,10 @@ class AcpConversation:
             text=text,
             **answer._asdict(),
             usage=_usage(reply if isinstance(reply, Mapping) else {}, calls=self._calls),
+            # What it reports is a sum of the session, which is complete only with the reply to the prompt.
+            cost=self._cost if isinstance(reply, Mapping) else None,
+            context=self._context,
+            window=self._window,
             session=_text(self._last.get("session")) or None,
         )
         return not_served(result) if trouble in REJECTIONS and self._is_rejected(trouble) else result
@@ -182,6 +202,36 @@ class AcpConversation:
         return STATUSES.get(code, "transient" if 500 <= code < 600 else "error"), message
 
 
+def _brokered(request: AgentRequest, keys: Mapping[str, str]) -> tuple[dict[str, str], Service | None]:
+    """The environment with the keys, and the API behind the broker: then the agent gets a dummy instead of its key."""
+    apis = {name: api for name in keys if (api := _api(request, name)) is not None}
+    if not request.brokered or not apis:
+        return dict(keys), None
+    name, api = next(iter(apis.items()))
+    return {**keys, name: DUMMY_KEY, api.variable: URL}, api.service(keys[name])
+
+
+def _api(request: AgentRequest, key: str) -> ModelApi | None:
+    """The API that a key is for: `agents.NAME.service`, else that of a vendor; a base URL in `env` overrides its address."""
+    own = request.config.get("service")
+    vendor = MODEL_APIS.get(key)
+    if own:
+        values = {**({} if vendor is None else _fields(vendor)), **{k: v for k, v in own.items() if v}}
+        missing = [name for name in ("url", "variable", "header", "calls") if not values.get(name)]
+        if missing:
+            raise wrong(request, "service", f"has no {missing[0]}")
+        return ModelApi(values["url"], values["variable"], values["header"], tuple(values["calls"]))
+    if vendor is None:
+        return None
+    pairs = (str(entry).partition("=") for entry in request.config.get("env") or ())
+    urls = [value for name, sign, value in pairs if sign and name == vendor.variable and value]
+    return replace(vendor, url=urls[-1].rstrip("/")) if urls else vendor
+
+
+def _fields(api: ModelApi) -> dict[str, Any]:
+    return {"url": api.url, "variable": api.variable, "header": api.header, "calls": api.calls}
+
+
 def _argv(request: AgentRequest) -> list[str]:
     command = request.config.get("command")
     words = [command] if isinstance(command, str) else list(command or ())
@@ -220,21 +270,42 @@ def _changed(update: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _usage(reply: Mapping[str, Any], *, calls: int) -> Usage:
-    """The protocol does not define usage yet; agents report it in one of these two ways."""
+    """The usage in the reply to the prompt, where the protocol defines it, or in one of the places that agents use."""
     match reply:
-        case {"usage": dict(counts)}:
-            return Usage(
-                input=count_of(counts, "inputTokens"),
-                output=count_of(counts, "outputTokens"),
-                cached=count_of(counts, "cachedReadTokens"),
-                calls=calls,
-            )
+        case {"usage": dict(counts)} | {"_meta": {"usage": dict(counts)}}:
+            return _counts(counts, calls=calls)
         case {"_meta": {"quota": {"token_count": dict(counts)}}}:
-            return Usage(
-                input=count_of(counts, "input_tokens"), output=count_of(counts, "output_tokens"), calls=calls
-            )
+            return _counts(counts, calls=calls)
         case _:
             return Usage(calls=calls)
+
+
+def _counts(counts: Mapping[str, Any], *, calls: int) -> Usage:
+    """Counts under the names of the protocol or of a vendor. Thoughts are part of the output, which the total shows."""
+
+    def first(*names: str) -> int:
+        return next((count for name in names if (count := count_of(counts, name))), 0)
+
+    written = first("cachedWriteTokens", "cached_write_tokens", "cache_creation_input_tokens")
+    cached = first("cachedReadTokens", "cached_read_tokens", "cache_read_input_tokens", "cached_input_tokens")
+    read = first("inputTokens", "input_tokens") + written
+    output = first("outputTokens", "output_tokens")
+    total = first("totalTokens", "total_tokens")
+    return Usage(
+        input=read,
+        output=max(output, total - read - cached) if output else output,
+        cached=cached,
+        written=written,
+        calls=calls,
+    )
+
+
+def _cost_of(cost: Any) -> MicroUsd | None:
+    match cost:
+        case {"amount": int() | float() as amount, "currency": "USD"} if 0 <= amount < MAX_USD:
+            return MicroUsd(round(amount * 1_000_000))
+        case _:
+            return None
 
 
 def _text(value: Any) -> str:

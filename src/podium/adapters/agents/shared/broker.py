@@ -6,11 +6,56 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
+from podium.core.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest
 from podium.ports.sandbox import BROKER, Service
 
 DUMMY_KEY: Final = "podium-keeps-the-real-one"
 URL: Final = f"http://{BROKER[0]}:{BROKER[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelApi:
+    """How a program that knows only a key calls a model API, so that the broker can call it instead."""
+
+    url: str
+    variable: str
+    """The environment variable from which the program reads the address."""
+    header: str
+    """The header with the key."""
+    calls: tuple[str, ...]
+    """The allowed calls; see `Service.paths`."""
+
+    def service(self, key: str) -> Service:
+        value = f"Bearer {key}" if self.header.lower() == "authorization" else key
+        return Service(upstream=self.url, paths=self.calls, headers={self.header: value})
+
+
+MODEL_APIS: Final[Mapping[str, ModelApi]] = {
+    "ANTHROPIC_API_KEY": ModelApi(
+        "https://api.anthropic.com",
+        "ANTHROPIC_BASE_URL",
+        "x-api-key",
+        ("POST /v1/messages?beta", "POST /v1/messages/count_tokens?beta"),
+    ),
+    "GEMINI_API_KEY": ModelApi(
+        "https://generativelanguage.googleapis.com",
+        "GOOGLE_GEMINI_BASE_URL",
+        "x-goog-api-key",
+        (
+            "POST /v1beta/models/*:generateContent",
+            "POST /v1beta/models/*:streamGenerateContent?alt",
+            "POST /v1beta/models/*:countTokens",
+        ),
+    ),
+    "OPENAI_API_KEY": ModelApi(
+        "https://api.openai.com/v1",
+        "OPENAI_BASE_URL",
+        "Authorization",
+        ("POST /responses", "POST /responses/compact", "POST /chat/completions"),
+    ),
+}
+"""By the variable that programs of the vendor read their key from."""
 
 
 def is_brokered(request: AgentRequest) -> bool:
