@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from podium.app.query.runs import costs
 from podium.core.events import AttemptEnded
 from tests.engine.kit import TEAM, Project
 
@@ -64,6 +63,6 @@ def test_an_agent_may_lead_and_what_that_costs_stands_beside_the_same_work_witho
         assert state.ended is not None
         assert state.ended.status == "passed"
 
-    bill = costs(project.facade.runtime, project.store.heads(), "workflow")
+    views, _ = project.facade.queries.runs()
 
-    assert {row.name: row.usd for row in bill.rows} == {"led": 1_000_000, "plain": 500_000}
+    assert {view.workflow: view.usd for view in views} == {"led": 1_000_000, "plain": 500_000}

@@ -46,7 +46,7 @@ FAULTS = {
     "wrong call": (Rule(status=400, error="bad value"), "error", "error", "bad value"),
     "refusal": (Rule(stop="refusal", text="I will not"), "malformed", "contract", "said nothing"),
     "nothing": (Rule(text=""), "malformed", "contract", "said nothing"),
-    "too long": (Rule(stop="max_output_tokens"), "malformed", "contract", "max_output_tokens"),
+    "too long": (Rule(stop="max_output_tokens"), "malformed", "truncated", "max_output_tokens"),
 }
 
 

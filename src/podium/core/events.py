@@ -387,3 +387,8 @@ RunEvent: TypeAlias = (
     RunStarted | CancelAsked | RunPaused | RunResumed | GuidanceGiven | LimitRaised | RunRecovered | RunEnded
 )
 Event: TypeAlias = InstanceEvent | RunEvent
+
+
+def unknown_calls(event: AttemptEnded) -> int:
+    """The calls of an attempt whose cost is unknown; at least one, even if the attempt reports none."""
+    return 0 if event.cost_known else max(1, event.used.calls)

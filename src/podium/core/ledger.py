@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podium.core.events import AttemptEnded, AttemptStarted, Role
+from podium.core.events import AttemptEnded, AttemptStarted, Role, unknown_calls
 from podium.core.model import Block, Call, ForEach, Repeat
 from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import Limits
@@ -177,11 +177,6 @@ def book_lost_call(draft: State, place: Placement, reserve: Amounts) -> None:
         unknown = _plus(ledger.unknown, Amounts(usd, reserve.tokens, reserve.calls))
         lost_calls = ledger.unknown_calls + reserve.calls
         draft.ledgers.put(ledger.path, ledger._replace(unknown=unknown, unknown_calls=lost_calls))
-
-
-def unknown_calls(event: AttemptEnded) -> int:
-    """The calls of an attempt whose cost is unknown; at least one, even if the attempt reports none."""
-    return 0 if event.cost_known else max(1, event.used.calls)
 
 
 def cancelled_attempt(started: AttemptStarted, at: Millis) -> AttemptEnded:

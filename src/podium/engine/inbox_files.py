@@ -120,6 +120,8 @@ def is_answered(stamp: tuple[str, int, int]) -> bool:
 
     By name, size and time of change, so that an unchanged file is not read again.
     """
+    if stamp[1] > MAX_BYTES:
+        return False
     try:
         text = Path(stamp[0]).read_text("utf-8", "replace")
     except FileNotFoundError:

@@ -13,6 +13,7 @@ import stat
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from podium.ports.agent import AgentResult, Exchange, PriorSession, ServiceAgent
 
 FOLDER: Final = "sessions"
 MAX_SESSION_BYTES: Final = 32 * 1024 * 1024
+MAX_SESSION_FILES: Final = 1000
 """Largest total size of a conversation's files; a larger conversation is not continued."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -104,10 +106,18 @@ def _sum(first: Usage, second: Usage) -> Usage:
 
 
 def _read(home: Path, patterns: Iterable[str]) -> dict[str, bytes]:
-    """Regular files only: the agent may have put links in their place."""
+    """Regular files only: the agent may have put links in their place. Nothing if there is too much of it."""
     contents: dict[str, bytes] = {}
-    for path in sorted({path for pattern in patterns for path in home.glob(pattern)}):
+    room = MAX_SESSION_BYTES
+    for path in sorted(
+        islice({path for pattern in patterns for path in home.glob(pattern)}, MAX_SESSION_FILES)
+    ):
         name = path.relative_to(home)
         if path.resolve() == home.resolve() / name and stat.S_ISREG(path.lstat().st_mode):
-            contents[name.as_posix()] = path.read_bytes()
-    return contents if sum(map(len, contents.values())) <= MAX_SESSION_BYTES else {}
+            # A sparse file takes no room on the disk, but all of its size in memory.
+            with path.open("rb") as file:
+                contents[name.as_posix()] = file.read(room + 1)
+            room -= len(contents[name.as_posix()])
+            if room < 0:
+                return {}
+    return contents

@@ -10,8 +10,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, TypeAlias, cast
 from xml.etree import ElementTree as ET
 
 from podium.core.fast_dataclass import dataclass
@@ -20,7 +20,10 @@ from podium.views.format import first_of
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
 RED: Final = ("failed", "error")
-MAX_BYTES: Final = 64 << 20
+MAX_BYTES: Final = 16 << 20
+MAX_CASES: Final = 100_000
+MAX_DEPTH: Final = 100
+PIECE: Final = 256 << 10
 SHOWN: Final = 10
 NO_LINES: Final = "it covers no lines, which its tool counts as full coverage"
 _DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -50,13 +53,15 @@ class Report:
 def read_tests(content: bytes) -> Report:
     cases: dict[str, Status] = {}
     duplicates: Counter[str] = Counter()
-    for element in _xml(content).iter("testcase"):
+    for element in _elements(content, "testcase"):
         name = "::".join(filter(None, (element.get("classname") or element.get("file"), element.get("name"))))
         key = name
         while key in cases:
             duplicates[name] += 1
             key = f"{name} ({duplicates[name] + 1})"
         cases[key] = _status(element)
+        if len(cases) > MAX_CASES:
+            raise UnreadableReport(f"it has more than {MAX_CASES} tests")
     return Report(cases)
 
 
@@ -98,7 +103,7 @@ def read_coverage(content: bytes) -> float:
     if text.startswith(b"{"):
         return _coverage_json(text)
     if text.startswith(b"<"):
-        return _cobertura(_xml(content))
+        return _cobertura(next(_elements(content, None)))
     return _lcov(content.decode("utf-8", "replace"))
 
 
@@ -122,7 +127,44 @@ def _status(element: ET.Element) -> Status:
     return "skipped" if "skipped" in kinds else "passed"
 
 
-def _xml(content: bytes) -> ET.Element:
+def _elements(content: bytes, tag: str | None) -> Iterator[ET.Element]:
+    """The elements with a tag, each complete; without one, only the root, of which no more is read than its attributes.
+
+    They are read one after another, because a tree of all of them can take twenty times the room of the text.
+    """
+    _check_xml(content)
+    above: list[ET.Element] = []
+    try:
+        for event, element in _parsed(content):
+            if event == "start":
+                if tag is None:
+                    yield element
+                    return
+                above.append(element)
+                if len(above) > MAX_DEPTH:
+                    raise UnreadableReport(f"its elements are nested more than {MAX_DEPTH} deep")
+                continue
+            above.pop()
+            if element.tag == tag:
+                yield element
+            if above and not any(outer.tag == tag for outer in above):
+                above[-1].remove(element)
+    except (ET.ParseError, ValueError, LookupError) as error:
+        raise UnreadableReport(f"it is not XML: {error}") from error
+
+
+def _parsed(content: bytes) -> Iterator[tuple[str, ET.Element]]:
+    """The starts and ends of elements. In pieces: small enough for few events at once, large enough for long attributes."""
+    parser: ET.XMLPullParser[Any] = ET.XMLPullParser(events=("start", "end"))
+    for start in range(0, len(content), PIECE):
+        parser.feed(content[start : start + PIECE])
+        yield from cast("Iterator[tuple[str, ET.Element]]", parser.read_events())
+    parser.close()
+    yield from cast("Iterator[tuple[str, ET.Element]]", parser.read_events())
+
+
+def _check_xml(content: bytes) -> None:
+    """Refuse what could take more room than its text: a large file, another encoding, entities."""
     if len(content) > MAX_BYTES:
         raise UnreadableReport(f"it is larger than {MAX_BYTES >> 20} MB")
     # The parser also reads UTF-16, in which the search below would not find a declaration.
@@ -132,10 +174,6 @@ def _xml(content: bytes) -> ET.Element:
     # Cobertura reports have a DTD without entities; entities can expand a small file into a huge one.
     if doctype is not None and b"[" in content[doctype.start() : content.find(b">", doctype.start()) + 1]:
         raise UnreadableReport("it declares entities")
-    try:
-        return ET.fromstring(content)  # noqa: S314 - no entities, no external ones, and bounded in size
-    except (ET.ParseError, ValueError, LookupError) as error:
-        raise UnreadableReport(f"it is not XML: {error}") from error
 
 
 def _cobertura(root: ET.Element) -> float:

@@ -39,7 +39,7 @@ def material_of(
         "nonce": nonce,
         **_change(host, review, tree, nonce),
         "since": _since(host, review, tree, nonce),
-        "asked": [asked for work in review.works if (asked := _asked_of(host, work, config, nonce))],
+        "asked": [one for work in review.works if (one := _assignment(host, work, config, nonce))],
         "inputs": _inputs(review, nonce),
         "results": [_result_of(work, nonce) for work in review.works],
         "plan": "" if review.plan is None else _result_of(review.plan, nonce, label="plan")["output"],
@@ -67,12 +67,12 @@ def _change(host: Host, review: ReviewScope, tree: Tree | None, nonce: str) -> M
     }
 
 
-def _asked_of(host: Host, work: WorkResult, config: WorkflowConfig, nonce: str) -> Mapping[str, str] | None:
+def _assignment(host: Host, work: WorkResult, config: WorkflowConfig, nonce: str) -> Mapping[str, str] | None:
     """What a step was asked to do, as its agent was told."""
-    asked = "\n\n".join(filter(None, (work.description, _rendered(host, work, config).strip())))
-    if not asked:
+    text = "\n\n".join(filter(None, (work.description, _rendered(host, work, config).strip())))
+    if not text:
         return None
-    return {"step": work.step, "text": quote_block(truncate_middle(asked, OUTPUT), "task", nonce)}
+    return {"step": work.step, "text": quote_block(truncate_middle(text, OUTPUT), "task", nonce)}
 
 
 def _rendered(host: Host, work: WorkResult, config: WorkflowConfig) -> str:

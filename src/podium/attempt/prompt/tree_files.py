@@ -18,6 +18,7 @@ from podium.git.trees.listing import FILE, PROGRAM, files, read_listing
 from podium.git.trees.snapshot import read_blobs
 
 OWN: Final = frozenset({".git", STATE_DIR})
+MAX_FILE_BYTES: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class TreeFiles:
     def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         selected = list(paths)
         if self.repository is None:
-            yield from ((path, (self.folder / path).read_bytes()) for path in selected)
+            yield from ((path, _content(self.folder / path)) for path in selected)
         else:
             contents = read_blobs(trees(self.repository), [self.blobs[path] for path in selected])
             yield from zip(selected, contents, strict=True)
@@ -50,6 +51,12 @@ class TreeFiles:
         """The value of `exists` or `glob` in a prompt."""
         function, argument = query
         return self.exists(argument) if function == "exists" else self.matching((argument,))
+
+
+def _content(path: Path) -> bytes:
+    """Bounded, because a sparse file takes no room on the disk, but all of its size in memory."""
+    with path.open("rb") as file:
+        return file.read(MAX_FILE_BYTES)
 
 
 def files_of(host: Host, tree: Tree | None) -> TreeFiles:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Final, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
@@ -18,6 +19,10 @@ from podium.core.fast_dataclass import dataclass
 DEEP: Final = b"**"
 MAX_BYTES: Final = 1 << 20
 """Rule files are truncated to this length, which no hand-written file reaches."""
+MAX_RULES: Final = 2_000
+"""Further rules of a file do not count: each is tried on every untracked file."""
+LONGEST_LINE: Final = 8_192
+"""Twice the longest path; longer lines do not count."""
 LONGEST_NAME: Final = 255
 """Bytes of a name on Linux; a pattern that demands more matches nothing."""
 
@@ -37,8 +42,8 @@ Rules: TypeAlias = Mapping[str, tuple[Rule, ...]]
 
 def parse_rules(content: bytes) -> tuple[Rule, ...]:
     lines = content[:MAX_BYTES].removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    parsed = (_parse(line.removesuffix(b"\r")) for line in lines)
-    return tuple(rule for rule in parsed if rule is not None)
+    parsed = (_parse(line.removesuffix(b"\r")) for line in lines if len(line) <= LONGEST_LINE)
+    return tuple(islice((rule for rule in parsed if rule is not None), MAX_RULES))
 
 
 def is_ignored(folder: str, name: str, *, is_folder: bool, rules: Rules, outer: Iterable[Rule] = ()) -> bool:
