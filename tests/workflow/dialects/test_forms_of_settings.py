@@ -61,7 +61,7 @@ def test_a_states_format_file_with_all_its_keys_is_translated(tmp_path: Path) ->
         "system: p/writer_persona.md",
         "prompts: true",
         "timeout: 1m",
-        "transient: 1",
+        "retry: {attempts: 2, transient: 1}",
         "role: poet",
         "## sum\n",
     ):

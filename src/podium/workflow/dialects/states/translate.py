@@ -165,11 +165,18 @@ def _approval(name: str, state: Node, files: FileFlow) -> dict[str, Any]:
 
 def _limits(root: Node) -> dict[str, Any]:
     entries = fields(fields(root).get("settings"))
-    retries = entries.get("retry_count")
     return {
         "timeout": seconds(entries.get("timeout_per_agent")),
-        "retry": None if retries is None else {"transient": retries},
+        "retry": _retry(entries.get("retry_count")),
     }
+
+
+def _retry(retries: Node | None) -> dict[str, Any] | None:
+    """A count of retries bounds every kind of them: 0 is a single attempt, also after a timeout."""
+    if retries is None:
+        return None
+    attempts = new_node(retries.value + 1, retries) if isinstance(retries.value, int) else retries
+    return {"attempts": attempts, "transient": retries}
 
 
 def _routes(name: str, state: Node, states: States, translation: Translation) -> dict[str, Any] | None:
