@@ -158,7 +158,7 @@ LIFE_BUGS: Final = (
     ),
     Bug(
         "a pause is drawn by chance",
-        "decide/attempts.py",
+        "decide/repeats.py",
         'f"{path}#{number}".encode()',
         '__import__("os").urandom(8)',
         SAME,

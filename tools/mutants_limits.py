@@ -101,14 +101,14 @@ BOUND_BUGS: Final = (
     ),
     Bug(
         "one wait for quota too many",
-        "decide/attempts.py",
+        "decide/repeats.py",
         "uncounted.quota <= QUOTA_WAITS",
         "uncounted.quota <= QUOTA_WAITS + 1",
         QUOTA,
     ),
     Bug(
         "one transient retry too many",
-        "decide/attempts.py",
+        "decide/repeats.py",
         "uncounted.transient <= step.retry.transient",
         "uncounted.transient <= step.retry.transient + 1",
         BOUNDS,
@@ -122,7 +122,7 @@ BOUND_BUGS: Final = (
     ),
     Bug(
         "one fallback too many",
-        "decide/attempts.py",
+        "decide/repeats.py",
         "uncounted.fallback < len(verb.fallback)",
         "uncounted.fallback <= len(verb.fallback)",
         BOUNDS,

@@ -55,8 +55,8 @@ BACK_BUGS: Final = (
     Bug(
         "the feedback of an attempt is lost",
         "decide/attempts.py",
-        'return AttemptQueued(now, path, "counted", failure.feedback)',
-        'return AttemptQueued(now, path, "counted")',
+        "return next_attempt(leaf, failure.feedback, now)",
+        "return next_attempt(leaf, (), now)",
         FEEDBACK,
     ),
     Bug(

@@ -28,7 +28,7 @@ from podium.core.model import (
 )
 from podium.core.payloads import RunFacts, Verdict
 from podium.core.policy import Limits
-from podium.core.state import Instance, State
+from podium.core.state import Instance, Leaf, State
 from podium.core.step_settings import Prompt
 from podium.core.turn import Turn, turn
 from podium.core.types import Address, Millis, Outcome, Tree
@@ -171,6 +171,15 @@ class Game:
 
     def fire_timer(self, path: str, due: int) -> None:
         self.send(Fired(Address(path), Millis(due)), at=max(due, self.now))
+
+    def wait_for_retry(self, path: str) -> int:
+        """Let the pause before the next attempt pass, and return its length."""
+        leaf = self.at(path)
+        assert isinstance(leaf, Leaf)
+        assert leaf.due is not None, f"{path!r} does not wait for its next attempt"
+        pause = leaf.due - self.now
+        self.fire_timer(path, leaf.due)
+        return pause
 
     def at(self, path: str) -> Instance:
         return self.state.instances[Address(path)]

@@ -82,15 +82,18 @@ def _check_tries(run_log: RunLog, instance: InstanceLog) -> None:
     retry = instance.step.retry
     assert isinstance(retry.attempts, int)
     why = Counter(event.why for event in instance.queued)
-    assert why["counted"] <= retry.attempts - 1 + len(retry.degrade), f"{instance.path} has too many tries"
+    scheduled = Counter(
+        e.why for e in run_log.log if isinstance(e, RetryScheduled) and e.path == instance.path
+    )
+    counted = why["counted"] + scheduled["counted"]
+    assert counted <= retry.attempts - 1 + len(retry.degrade), f"{instance.path} has too many tries"
+    at_once = isinstance(instance.step.verb, Agent)
+    assert not (scheduled if at_once else why)["counted"], f"{instance.path}: backoff"
     assert [event.attempt for event in instance.started] == list(range(1, len(instance.started) + 1))
     agent = instance.step.verb
     fallbacks = len(agent.fallback) if isinstance(agent, Agent) else 0
     assert why["fallback"] <= fallbacks
-    scheduled = Counter(
-        e.why for e in run_log.log if isinstance(e, RetryScheduled) and e.path == instance.path
-    )
-    rounds = 1 + why["counted"] + why["granted"]
+    rounds = 1 + counted + why["granted"]
     assert scheduled["transient"] <= retry.transient * rounds, f"{instance.path}: transient"
     assert why["repair"] <= retry.repair * rounds, f"{instance.path}: repairs"
     assert scheduled["quota"] <= QUOTA_WAITS, f"{instance.path}: quota"

@@ -318,6 +318,7 @@ def test_the_breaker_does_not_ask_about_attempts_of_gates() -> None:
     game = Game(flow(agent("a", gates=judged, retry=Retry(attempts=2)), breaker=Breaker(retries=1)))
     game.end_with_change("a")
     game.end("a#1/t", "failed")
+    game.wait_for_retry("a#1/t")
     assert (game.open_questions(), game.in_flight()) == ([], ["a#1/t"])
     game.end("a#1/t")
     game.give_verdict("a#1/q/j1", "reject")

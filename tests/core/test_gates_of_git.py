@@ -62,6 +62,7 @@ def test_a_landing_retried_after_a_failure_is_not_judged_again() -> None:
     proposed(game)
     passed(game, 1)
     game.end("land", "failed", reason="in_the_way")
+    game.wait_for_retry("land")
     assert game.in_flight() == ["land"]
 
     game.end("land")
@@ -84,6 +85,7 @@ def test_after_failed_gates_the_next_attempt_computes_the_result_again() -> None
     game = Game(flow(landing(retry=Retry(attempts=2))))
     proposed(game)
     game.end("land#1/t", "failed")
+    game.wait_for_retry("land")
     game.end("land")
     assert game.in_flight() == ["land#2/t"]
 

@@ -89,6 +89,7 @@ def test_only_the_listed_exit_codes_are_retried() -> None:
     step = Step("a", Command(("x",), exit_codes=(75,)), touches=(), retry=Retry(attempts=3))
     game = Game(flow(step))
     game.end("a", "failed", result={"exit_code": 75})
+    game.wait_for_retry("a")
     assert game.in_flight() == ["a"]
     game.end("a", "failed", result={"exit_code": 1})
     assert game.outcome("a") == ("failed", "")
@@ -105,6 +106,7 @@ def test_a_path_violation_has_its_own_exit_code() -> None:
 def test_landing_always_starts_from_the_head() -> None:
     game = Game(flow(Step("g", Git(land="main"), touches=(), retry=Retry(attempts=2))))
     game.end("g", "failed", tree="half")
+    game.wait_for_retry("g")
     effect = game.state.pending[("attempt", Address("g"))]
     assert isinstance(effect, RunAttempt)
     assert effect.started.start == "base"

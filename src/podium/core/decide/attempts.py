@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final, NamedTuple, assert_never
 
 from podium.core import addresses
@@ -12,18 +11,15 @@ from podium.core.decide.advice import decision_of, halt_end, needs_person
 from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import must_merge, queue_for_join
 from podium.core.decide.pass_rules import verdict_outcome
-from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded, StepEntered
+from podium.core.decide.repeats import after_outside_failure, next_attempt
+from podium.core.events import AttemptEnded, AttemptQueued, Event, StepEnded, StepEntered
 from podium.core.model import Agent, Command, Git, Review
 from podium.core.payloads import RefusedMember
-from podium.core.policy import Backoff
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import TO_A_PERSON, failed_gates
 from podium.core.state import Instance, Leaf, State
-from podium.core.types import GONE, MOVED, Address, Millis, Outcome
+from podium.core.types import MOVED, Address, Millis, Outcome
 
-QUOTA_PAUSE = Millis(900_000)
-"""How long to wait for a used-up quota that does not report when it resets."""
-QUOTA_WAITS = 20
 NAMED: Final = 10
 
 
@@ -60,7 +56,7 @@ def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
         case "blocked":
             return _end(leaf, answer, "blocked", "blocked", 1, now)
         case "transient" | "quota" | "unavailable":
-            return _after_outside_failure(leaf, answer, now)
+            return after_outside_failure(leaf, answer, now)
         case "error" | "cancelled":
             return _end(leaf, answer, "error", answer.reason or "error", error_exit(answer), now)
         case _:
@@ -190,33 +186,6 @@ def _after_malformed(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis
     return _retry_or_fail(state, leaf, Failure("failed", reason, 1, (_attempt_path(leaf),)), now)
 
 
-def _after_outside_failure(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
-    """After a failure that the worker did not cause: retry later, use another agent, or end with an error."""
-    step, uncounted = leaf.place.step, leaf.uncounted
-    verb = step.verb
-    if answer.reason == GONE:
-        return AttemptQueued(now, leaf.place.path, "lost")
-    if answer.kind == "transient" and uncounted.transient <= step.retry.transient:
-        due = Millis(now + backoff_delay(step.retry.backoff, uncounted.transient, leaf.place.path))
-        return RetryScheduled(now, leaf.place.path, due, "transient")
-    if isinstance(verb, Agent) and uncounted.fallback < len(verb.fallback):
-        return AttemptQueued(now, leaf.place.path, "fallback")
-    if answer.kind == "quota" and uncounted.quota <= QUOTA_WAITS:
-        due = answer.retry_at if answer.retry_at is not None else Millis(now + QUOTA_PAUSE)
-        if due <= now:
-            # The quota error says to retry immediately. Doing so would use up all waits at once, so back off.
-            due = Millis(now + backoff_delay(step.retry.backoff, uncounted.quota, leaf.place.path))
-        return RetryScheduled(now, leaf.place.path, due, "quota")
-    return _end(leaf, answer, "error", answer.reason or answer.kind, 1, now)
-
-
-def backoff_delay(backoff: Backoff, number: int, path: Address) -> Millis:
-    """The delay before the n-th retry; its jitter is derived from the address, so that a replay gives the same."""
-    delay = min(backoff.first * backoff.times ** (number - 1), backoff.max)
-    draw = int.from_bytes(hashlib.sha256(f"{path}#{number}".encode()).digest()[:4]) / 2**32
-    return Millis(round(delay * (1 + backoff.jitter / 100 * (2 * draw - 1))))
-
-
 def _failure(leaf: Leaf, answer: AttemptEnded) -> Failure:
     verb = leaf.place.step.verb
     retryable = True
@@ -261,7 +230,7 @@ def _retry_or_fail(state: State, leaf: Leaf, failure: Failure, now: Millis) -> E
         return advised
     allowed = count_of(state, leaf, step.retry.attempts) + len(step.retry.degrade) + leaf.uncounted.granted
     if leaf.tries + 1 < allowed and not _should_stop(leaf):
-        return AttemptQueued(now, path, "counted", failure.feedback)
+        return next_attempt(leaf, failure.feedback, now)
     return _apply_on_exhausted(state, leaf, failure, now)
 
 

@@ -1,0 +1,58 @@
+"""Decides when a leaf tries again: immediately, after its backoff, or when a quota resets."""
+
+from __future__ import annotations
+
+import hashlib
+
+from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded
+from podium.core.model import Agent
+from podium.core.policy import Backoff
+from podium.core.state import Leaf
+from podium.core.types import GONE, Address, Millis
+
+QUOTA_PAUSE = Millis(900_000)
+"""How long to wait for a used-up quota that does not report when it resets."""
+QUOTA_WAITS = 20
+
+
+def next_attempt(leaf: Leaf, feedback: tuple[Address, ...], now: Millis) -> Event:
+    """The next counted attempt.
+
+    An agent learns from the feedback, so it starts immediately. Anything else would only repeat itself, and it can pass
+    only if something outside has changed, so it waits first.
+    """
+    step, path = leaf.place.step, leaf.place.path
+    if isinstance(step.verb, Agent):
+        return AttemptQueued(now, path, "counted", feedback)
+    due = Millis(now + backoff_delay(step.retry.backoff, leaf.tries + 1, path))
+    return RetryScheduled(now, path, due, "counted", feedback)
+
+
+def after_outside_failure(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
+    """After a failure that the worker did not cause: retry later, use another agent, or end with an error."""
+    step, uncounted = leaf.place.step, leaf.uncounted
+    verb = step.verb
+    if answer.reason == GONE:
+        return AttemptQueued(now, leaf.place.path, "lost")
+    if answer.kind == "transient" and uncounted.transient <= step.retry.transient:
+        due = Millis(now + backoff_delay(step.retry.backoff, uncounted.transient, leaf.place.path))
+        return RetryScheduled(now, leaf.place.path, due, "transient")
+    if isinstance(verb, Agent) and uncounted.fallback < len(verb.fallback):
+        return AttemptQueued(now, leaf.place.path, "fallback")
+    if answer.kind == "quota" and uncounted.quota <= QUOTA_WAITS:
+        due = answer.retry_at if answer.retry_at is not None else Millis(now + QUOTA_PAUSE)
+        if due <= now:
+            # The quota error says to retry immediately. Doing so would use up all waits at once, so back off.
+            due = Millis(now + backoff_delay(step.retry.backoff, uncounted.quota, leaf.place.path))
+        return RetryScheduled(now, leaf.place.path, due, "quota")
+    return StepEnded(now, leaf.place.path, "error", answer.reason or answer.kind, 1, answer.result)
+
+
+def backoff_delay(backoff: Backoff, number: int, path: Address) -> Millis:
+    """The delay before the n-th retry; its jitter is derived from the address, so that a replay gives the same."""
+    delay = float(backoff.first)
+    for _ in range(number - 1):
+        delay *= backoff.times  # A power would raise an error when it is too large for a float.
+    delay = min(delay, backoff.max)
+    draw = int.from_bytes(hashlib.sha256(f"{path}#{number}".encode()).digest()[:4]) / 2**32
+    return Millis(round(delay * (1 + backoff.jitter / 100 * (2 * draw - 1))))
