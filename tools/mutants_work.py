@@ -286,4 +286,21 @@ GIT_BUGS: Final = (
     ),
 )
 
-BUGS: Final = (*GIT_BUGS, *BACK_BUGS, *GATE_BUGS, *TREE_BUGS, *KEPT_BUGS)
+TIME_BUGS: Final = (
+    Bug(
+        "a command does not wait for its backoff",
+        "decide/repeats.py",
+        "if isinstance(step.verb, Agent):",
+        "if step:",
+        ("tests/core/test_backoff.py",),
+    ),
+    Bug(
+        "a limit on time ends as a timeout of the step",
+        "decide/attempts.py",
+        "exhausted = ledger.out_of_time(state, leaf.place.ledger)",
+        "exhausted = None",
+        ("tests/core/test_time_limits.py",),
+    ),
+)
+
+BUGS: Final = (*TIME_BUGS, *GIT_BUGS, *BACK_BUGS, *GATE_BUGS, *TREE_BUGS, *KEPT_BUGS)

@@ -99,6 +99,15 @@ def time_left(state: State, path: Address) -> Millis | None:
     return least
 
 
+def out_of_time(state: State, path: Address) -> Ledger | None:
+    """The outermost ledger without any working time left; no scope inside it may route what that ends."""
+    exhausted = None
+    for ledger in timed_ledgers(chain(state, path)):
+        if ledger.limits.time is not None and working_time(ledger, state.at) >= ledger.limits.time:
+            exhausted = ledger
+    return exhausted
+
+
 def exhausted_transitions(state: State, path: Address) -> Ledger | None:
     """The innermost ledger without any transitions left."""
     for ledger in timed_ledgers(chain(state, path)):

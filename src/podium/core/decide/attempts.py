@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, assert_never
 
-from podium.core import addresses
+from podium.core import addresses, ledger
 from podium.core.decide import breaker
 from podium.core.decide import entry as enter
 from podium.core.decide.advice import decision_of, halt_end, needs_person
@@ -172,6 +172,10 @@ def _after_doubt(state: State, leaf: Leaf, now: Millis) -> Event:
 
 
 def _after_timeout(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
+    """A limit on working time also shortens an attempt; it then ends its scope, and no `on: {timeout: ...}` applies."""
+    exhausted = ledger.out_of_time(state, leaf.place.ledger)
+    if exhausted is not None:
+        return enter.limit_ending(leaf, exhausted, now, "time")
     is_second = leaf.uncounted.timeouts > 1
     failure = Failure("timeout", answer.reason, 124, (_attempt_path(leaf),), final=is_second)
     return _retry_or_fail(state, leaf, failure, now)
