@@ -51,7 +51,7 @@ def _open_loop(state: State, scope: Scope, verb: ForEach, now: Millis) -> Event:
         return expression_error(scope, ExprError("for_each needs a list"), now)
     try:
         items = _filter_items(state, scope, verb, list(answer[0]))
-        keys = tuple(_item_key(state, scope, verb, verb.key, item) for item in items) if verb.key else ()
+        keys = () if verb.key is None else _distinct_keys(state, scope, verb, verb.key, items)
         needs = _needs(state, scope, verb, items, keys)
     except NeedFact as need:
         return FactsAsked(now, scope.place.path, need.query[0], need.query[1], tree_in_view(scope))
@@ -100,6 +100,19 @@ def _filter_items(state: State, scope: Scope, verb: ForEach, items: list[Any]) -
     return selected
 
 
+def _distinct_keys(
+    state: State, scope: Scope, verb: ForEach, node: Node, items: list[Any]
+) -> tuple[str, ...]:
+    """The key of each item. A key names an item in results, so two items must not share one."""
+    keys: dict[str, int] = {}
+    for number, item in enumerate(items, start=1):
+        key = _item_key(state, scope, verb, node, item)
+        first = keys.setdefault(key, number)
+        if first != number:
+            raise ExprError(f'items {first} and {number} have the same key "{key}"; keys must be distinct')
+    return tuple(keys)
+
+
 def _item_key(state: State, scope: Scope, verb: ForEach, node: Node, item: Any) -> str:
     value = _evaluate(state, scope, verb, node, item)
     if not isinstance(value, str):
@@ -113,8 +126,8 @@ def _needs(
     """For each item, the indexes of the items it needs, by their keys."""
     if verb.needs is None:
         return ()
-    if len(set(keys)) != len(items):
-        raise ExprError("items with needs must have distinct keys")
+    if len(keys) != len(items):
+        raise ExprError("items with needs must have keys")
     index = {key: number for number, key in enumerate(keys)}
     needs: list[tuple[int, ...]] = []
     for number, item in enumerate(items):
