@@ -21,6 +21,19 @@ def run(project: Project) -> Ended:
     return project.podium("run", FILE, "--sandbox", "limits", "--json")
 
 
+@pytest.mark.parametrize("loop", ["", ", for_each: [1, 2]"], ids=["run", "for_each"])
+def test_a_skipped_step_has_no_output(tmp_path: Path, loop: str) -> None:
+    text = (
+        f"steps:\n  maybe: {{run: [echo, x], when: 'false'{loop}}}\n"
+        "  tell: {run: [echo, \"it is ${{ default(steps.maybe.output, 'absent') }}\"]}\n"
+    )
+    with closing(new(tmp_path, text)) as project:
+        done = run(project)
+
+        assert done.code == 0, done.err
+        assert "it is absent" in project.podium("logs", "latest", "tell").out
+
+
 def test_two_items_with_the_same_key_are_refused(tmp_path: Path) -> None:
     text = "steps:\n  each: {run: [echo, x], for_each: {in: [a, b, a], key: item}}\n"
     with closing(new(tmp_path, text)) as project:

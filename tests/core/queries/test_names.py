@@ -372,3 +372,26 @@ def test_a_members_missing_output_is_null() -> None:
     game.answer("p/h")
     assert look(game, "z", "steps.p.output") == {"h": None}
     assert isinstance(fields_of(game.state, game.at("p")), Fields)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ForEach([1], command("s")),
+        Repeat(command("s"), TRUE, "until", 2),
+        block("seq", command("a")),
+        block("par", command("a")),
+        Members((agent("a"),)),
+        Call(flow(command("a"))),
+    ],
+)
+def test_a_skipped_step_has_no_output_whatever_its_verb(verb: Any) -> None:
+    game = Game(flow(Step("s", verb, when=FALSE), command("z")))
+    assert game.outcome("s") == ("skipped", "")
+    with pytest.raises(MissingValue, match="s has no output"):
+        look(game, "z", "steps.s.output")
+
+
+def test_a_loop_without_items_has_an_empty_output() -> None:
+    game = Game(flow(Step("s", ForEach([], command("s"))), command("z")))
+    assert look(game, "z", "steps.s.output") == []

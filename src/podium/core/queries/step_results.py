@@ -31,7 +31,7 @@ class Fields(Mapping[str, Any]):
         stored = self._stored()
         if key in stored:
             return stored[key]
-        if isinstance(self._instance, Scope) and key in OF_SCOPES:
+        if isinstance(self._instance, Scope) and key in OF_SCOPES and (key != "output" or self._was_opened()):
             return _of_scope(self._state, self._instance, key)
         raise MissingValue(f"{self._instance.place.path} has no {key}")
 
@@ -41,6 +41,11 @@ class Fields(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def _was_opened(self) -> bool:
+        """Whether it did anything: an empty list would claim that it had nothing to do."""
+        ending = self._instance.ending
+        return ending is None or ending.outcome not in ("skipped", "blocked")
 
     def _stored(self) -> Mapping[str, Any]:
         instance = self._instance
