@@ -21,6 +21,23 @@ def run(project: Project) -> Ended:
     return project.podium("run", FILE, "--sandbox", "limits", "--json")
 
 
+@pytest.mark.parametrize(
+    ("step", "code", "expected"),
+    [
+        ("{run: [sh, -c, 'exit 0']}", 0, "passed/"),
+        ("{run: [sh, -c, 'exit 3']}", 1, "failed/failed"),
+        ("{run: [sh, -c, 'sleep 60'], timeout: 1s}", 124, "failed/timeout"),
+    ],
+)
+def test_finally_is_told_why_the_run_ends(tmp_path: Path, step: str, code: int, expected: str) -> None:
+    text = f'steps:\n  work: {step}\nfinally:\n  tell: {{run: [echo, "${{{{ run.outcome }}}}/${{{{ run.reason }}}}"]}}\n'
+    with closing(new(tmp_path, text)) as project:
+        done = run(project)
+
+        assert done.code == code, done.err
+        assert expected in project.podium("logs", "latest", "finally/tell").out
+
+
 @pytest.mark.parametrize("loop", ["", ", for_each: [1, 2]"], ids=["run", "for_each"])
 def test_a_skipped_step_has_no_output(tmp_path: Path, loop: str) -> None:
     text = (

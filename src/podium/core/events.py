@@ -52,7 +52,7 @@ class StepEntered:
     adopt: Address | None = None
     """The earlier visit whose result this visit takes instead of working."""
     about: str = ""
-    """For a question or advice: the rule or situation that it is about."""
+    """For a question or advice: the rule or situation that it is about; for `finally`: how the body ended, and why."""
     target: int = -1
     """For advice: the child that was about to be entered."""
 

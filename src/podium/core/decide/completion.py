@@ -151,7 +151,7 @@ def _apply_finally(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Ev
         return end
     cleaned = state.instances.get(addresses.child(scope.place.path, addresses.FINALLY))
     if cleaned is None:
-        return entry.finally_entry(state, scope, now)
+        return entry.finally_entry(state, scope, end.outcome, end.reason, now)
     assert cleaned.ending is not None
     if cleaned.ending.outcome in CONTINUING_OUTCOMES or end.outcome != "passed":
         return end

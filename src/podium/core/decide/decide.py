@@ -182,23 +182,31 @@ def _end_cancelled(state: State, instance: Instance, now: Millis) -> Event | Non
     path = instance.place.path
     if instance.side_child is not None or ("attempt", path) in state.pending:
         return None
-    if isinstance(instance, Scope):
-        if instance.live:
-            return None
-        verb = instance.place.step.verb
-        opened = instance.phase == "open" and isinstance(verb, Call) and not state.forced
-        if opened and not instance.closing and isinstance(verb, Call) and verb.workflow.finally_ is not None:
-            return entry.finally_entry(state, instance, now)
-        if not instance.cancelling:
-            if instance.limit_hit is not None:
-                # A timeout must not hide a hard limit that was hit inside.
-                outside = entry.limit_outside(path, instance.limit_hit)
-                stop = entry.hard_stop(state, instance.limit_hit)
-                return events.StepEnded(
-                    now, path, "failed", stop.reason, stop.exit, limit_hit=outside, message=stop.message
-                )
-            return events.StepEnded(now, path, "timeout", exit=124)
-    return events.StepEnded(now, path, "cancelled", exit=130)
+    if isinstance(instance, Leaf):
+        return events.StepEnded(now, path, "cancelled", exit=130)
+    if instance.live:
+        return None
+    ending = _interrupted_end(state, instance, now)
+    verb = instance.place.step.verb
+    opened = instance.phase == "open" and isinstance(verb, Call) and not state.forced
+    if opened and not instance.closing and isinstance(verb, Call) and verb.workflow.finally_ is not None:
+        return entry.finally_entry(state, instance, ending.outcome, ending.reason, now)
+    return ending
+
+
+def _interrupted_end(state: State, scope: Scope, now: Millis) -> events.StepEnded:
+    """The end of a scope that was cancelled or ran out of time."""
+    path = scope.place.path
+    if scope.cancelling:
+        return events.StepEnded(now, path, "cancelled", exit=130)
+    if scope.limit_hit is None:
+        return events.StepEnded(now, path, "timeout", exit=124)
+    # A timeout must not hide a hard limit that was hit inside.
+    outside = entry.limit_outside(path, scope.limit_hit)
+    stop = entry.hard_stop(state, scope.limit_hit)
+    return events.StepEnded(
+        now, path, "failed", stop.reason, stop.exit, limit_hit=outside, message=stop.message
+    )
 
 
 def _run_end(state: State, root: Instance, now: Millis) -> events.RunEnded | None:

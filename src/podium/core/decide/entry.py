@@ -189,9 +189,11 @@ def gates_entry(state: State, instance: Instance, now: Millis) -> StepEntered:
     return StepEntered(now, path, instance.place.path, "gates", 0, 1, base=base, start=tree)
 
 
-def finally_entry(state: State, scope: Scope, now: Millis) -> StepEntered:
+def finally_entry(state: State, scope: Scope, outcome: Outcome, reason: Reason, now: Millis) -> StepEntered:
+    """Enter `finally` of a workflow whose body ended like this."""
     path, tree = addresses.child(scope.place.path, addresses.FINALLY), tree_of(state, scope)
-    return StepEntered(now, path, scope.place.path, "finally", 0, 1, base=tree, start=tree)
+    about = f"{outcome} {reason}".rstrip()
+    return StepEntered(now, path, scope.place.path, "finally", 0, 1, base=tree, start=tree, about=about)
 
 
 def result_tree(state: State, instance: Instance) -> Tree | None:

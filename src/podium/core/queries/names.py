@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from podium.core import addresses
-from podium.core.addresses import INPUTS, ROOT
+from podium.core.addresses import FINALLY, INPUTS, ROOT
 from podium.core.expressions.nodes import MissingValue, NeedFact
 from podium.core.expressions.templates import Value, fill
 from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Repeat, Review
@@ -287,6 +287,12 @@ def _result(instance: Instance) -> Mapping[str, Any]:
 
 def _body_outcome(state: State, call: Scope) -> tuple[str, str]:
     """The outcome and reason of a workflow's body, for its `finally`."""
+    outcome, _, reason = state.instances[addresses.child(call.place.path, FINALLY)].place.topic.partition(" ")
+    return (outcome, reason) if outcome else _outcome_of_last(state, call)
+
+
+def _outcome_of_last(state: State, call: Scope) -> tuple[str, str]:
+    """What can be said about a body in a log that does not say how it ended."""
     if call.cancelling:
         return "cancelled", ""
     last = None if call.last is None else state.instances[call.last].ending
