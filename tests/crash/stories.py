@@ -31,8 +31,9 @@ class Story:
     sandbox: str = "limits"
 
     def all_files(self) -> dict[str, str]:
-        head = f"podium: 1\nname: story\nsandbox: {self.sandbox}\nagents:\n  hand: {{type: scripted, script: workflows/cast.yaml}}\n"
-        return {FILE: head + self.steps, "workflows/cast.yaml": self.cast, **self.files}
+        head = "podium: 1\nname: story\nagents:\n  hand: {type: scripted, script: workflows/cast.yaml}\n"
+        settings = {".podium/config.yaml": f"sandbox: {self.sandbox}\n"} if self.steps else {}
+        return {FILE: head + self.steps, "workflows/cast.yaml": self.cast, **settings, **self.files}
 
 
 LINEAR: Final = Story(

@@ -127,6 +127,7 @@ def test_an_ordinary_user_has_the_same_sandbox(project: Project) -> None:
 @pytest.mark.parametrize(("typed", "told"), [("none", "none"), ("limits", "limits")])
 def test_a_weaker_level_that_a_step_names_is_in_the_log(project: Project, typed: str, told: str) -> None:
     project.commit({FILE: f"{PLAIN.rstrip()[:-1]}, sandbox: {typed}}}\n"}, "typed")
+    project.put({".podium/config.yaml": f"sandbox: {typed}\n"})
 
     done = project.podium("run", FILE)
 
@@ -138,7 +139,7 @@ def test_a_weaker_level_that_a_step_names_is_in_the_log(project: Project, typed:
 def test_an_open_network_is_in_the_log(project: Project) -> None:
     project.commit({FILE: f"{PLAIN.rstrip()[:-1]}, network: open}}\n"}, "typed")
 
-    assert project.podium("run", FILE).code == 0
+    assert project.podium("run", FILE, "--set", "network=open").code == 0
     [ended] = [event for event in project.events(project.run_id()) if event["type"] == "AttemptEnded"]
     assert (ended["result"]["sandbox"], ended["result"]["network"]) == ("bubblewrap", "open")
 

@@ -17,7 +17,7 @@ PROJECTS: Key = ("S3", "1. Multi-Project Orchestration", 1)
 TARGETS = ("test", "test-unit", "test-integration", "ci-full", "ci-local", "lint", "type-check", "docs-check")
 MAKEFILE = {
     "Makefile": "".join(f".PHONY: {name}\n{name}:\n\t@true\n" for name in TARGETS),
-    "pytest": "#!/bin/sh\nexit 0\n",
+    "pytest": '#!/bin/sh\necho \'<testsuite><testcase name="a"/></testsuite>\' > "${PYTEST_ADDOPTS##*--junitxml=}"\n',
     "gh": '#!/bin/sh\ntest -n "$5" && echo https://example.org/pr/1\n',
 }
 TASK = {"task": "Add a greeting."}
