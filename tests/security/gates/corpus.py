@@ -29,7 +29,6 @@ FORGED: Final = (
 WRONG: Final = "def add(a, b):\n    return a - b\n"
 SAME: Final = "code under test runs in the process that reports on it"
 VALUES: Final = "a value that is equal to everything"
-NO_REPORT: Final = "a tool that writes no report"
 GONE: Final = "a file that is gone has no faults"
 
 PYTEST: Final = (
@@ -171,8 +170,6 @@ UNITTEST: Final = (
         "unittest",
         "the code leaves the process",
         put("app.py", "import os\nos._exit(0)"),
-        "residual",
-        NO_REPORT,
     ),
 )
 

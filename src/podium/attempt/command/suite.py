@@ -68,7 +68,9 @@ class SuiteCommand:
         }
         module = path.rpartition(".")[0].replace("/", ".")
         folders = {str(folder) for folder in PurePosixPath(path).parents if str(folder) not in earlier}
-        is_module = any(word == module or word.startswith(f"{module}.") for word in words)
+        is_module = path.endswith(".py") and any(
+            word == module or word.startswith(f"{module}.") for word in words
+        )
         return is_module or path in words or bool(words & (folders - {"."}))
 
     @property
@@ -151,7 +153,7 @@ def _red(tests: Report) -> str | None:
 def changed_test_files(repository: Repository, before: Tree, now: Tree, suite: SuiteCommand) -> list[str]:
     """Changed, removed and new files that are tests or decide which tests run, without those that may change.
 
-    New files that the command itself names are left out: without them it would have nothing to run.
+    New tests that the command itself names are left out: without them it would have nothing to run.
     """
     listing = read_listing(trees(repository), before)
     earlier = {path for path, _ in files(listing)}
@@ -160,7 +162,7 @@ def changed_test_files(repository: Repository, before: Tree, now: Tree, suite: S
         for path in changed_paths(repository, before, now)
         if (is_test_file(path, suite.files) or steers_tests(path) or _is_shadow(path, listing.get("", {})))
         and not any(glob_matches(pattern, path) for pattern in suite.may_change)
-        and (path in earlier or not suite.names_file(path, listing))
+        and (path in earlier or not (is_test_file(path, suite.files) and suite.names_file(path, listing)))
     ]
 
 
