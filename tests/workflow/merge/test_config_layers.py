@@ -9,6 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from podium.adapters.agents.registry import agent_types
+from podium.workflow.load import load
 from podium.workflow.merge import config_layers
 from podium.workflow.merge.merge import ORDER, Merged
 from podium.workflow.schema.fields import known_keys
@@ -291,3 +293,14 @@ def test_values_of_the_top_document_are_always_kept(a: Any, b: Any) -> None:
     assert merged.keys() == a.keys() | b.keys()
     for key in b.keys() - a.keys():
         assert merged[key] == b[key]
+
+
+def test_the_definition_of_a_started_run_was_accepted_with_what_it_loosens(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    file.write_text("podium: 1\nname: w\nsandbox: none\nsteps: {a: {run: x, network: open}}\n")
+
+    new = load(file, agent_types=agent_types())
+    started = load(file, agent_types=agent_types(), is_started=True)
+
+    assert (new.workflow, len(new.errors)) == (None, 2)
+    assert (started.workflow is not None, started.errors) == (True, ())
