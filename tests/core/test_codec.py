@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from podium.core import codec
 from podium.core.codec import EVENTS, CodecError, decode, encode, read_as
 from podium.core.events import ApprovalGiven, AttemptEnded, JoinEnded, RunStarted, StepExpanded
 from podium.core.evolve.evolve import fold
@@ -159,3 +160,11 @@ def test_a_part_of_an_event_can_be_decoded_alone_and_strictly() -> None:
     assert read_as(RunFacts, stored) == facts
     with pytest.raises(CodecError, match="RunFacts has no field extra"):
         read_as(RunFacts, {**stored, "extra": 1})
+
+
+def test_a_choice_inside_another_type_is_checked() -> None:
+    read = codec._one_of(("a", "b"))
+
+    assert read("a") == "a"
+    with pytest.raises(CodecError, match="'c' is not one of 'a', 'b'"):
+        read("c")

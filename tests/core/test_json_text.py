@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.core.json_text import compact_json, read_json, spaced_json
+from podium.core.json_text import compact_json, json_writer, read_json, spaced_json
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -42,3 +42,9 @@ def test_a_failed_value_leaves_nothing_behind() -> None:
     with pytest.raises(TypeError):
         compact_json([1, 1j])
     assert compact_json([1]) == "[1]"
+
+
+def test_without_the_fast_encoder_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+
+    assert json_writer(separators=(",", ":"))({"a": [1, "é"]}) == '{"a":[1,"é"]}'
