@@ -20,6 +20,7 @@ from podium.core.expressions.values import plain_json
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
+from podium.files import bounded_json
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 
 FORMAT: Final = 1
@@ -31,6 +32,8 @@ TREE: Final = "<tree>"
 MIN_TREE_ID: Final = 40
 """Minimum length of a tree id; anything shorter means that there is no tree."""
 MAX_NAME: Final = 200
+MAX_RECORDING: Final = 16 << 20
+"""Bytes of one recording that is played."""
 MAX_DIFF_LINES: Final = 60
 """Maximum number of lines of a shown difference."""
 
@@ -172,7 +175,7 @@ def encode_recording(recording: Recording) -> bytes:
 def decode_recording(content: bytes, name: str) -> Recording:
     """Read a recording; raises ConfigurationError if it is not valid."""
     try:
-        fields = json.loads(content)
+        fields = bounded_json.loads(content)
         if fields["podium_recording"] != FORMAT:
             raise ConfigurationError(
                 f"{name} has recording format {fields['podium_recording']}; this version reads format {FORMAT}"

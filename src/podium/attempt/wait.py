@@ -25,6 +25,7 @@ from podium.core.model import Command, Step, Wait
 from podium.core.payloads import Amounts
 from podium.core.types import Millis
 from podium.errors import ConfigurationError, PathViolation, PodiumError
+from podium.files import bounded_json
 from podium.files.inside import inside, open_inside
 from podium.git.command import run
 from podium.git.repository import Repository, commit_of, refs
@@ -124,7 +125,7 @@ class _File:
         except OSError as error:
             raise ConfigurationError(f'"{self._path}" is there, but cannot be read: {error}') from error
         try:
-            value = json.loads(text)
+            value = bounded_json.loads(text)
             json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError):
             return text

@@ -19,6 +19,8 @@ from podium.errors import PathViolation
 from podium.files.path_rules import path_fault
 
 MOST_LINKS: Final = 40
+MAX_TEXT_FILE: Final = 4 << 20
+"""Bytes of a prompt or a schema; a text of more than a million characters cannot be used anyway."""
 STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 # Non-blocking, because opening a named pipe would wait for its other end.
 COMMON: Final = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -56,6 +58,18 @@ def open_inside(root: Path, relative: str, mode: Mode) -> BinaryIO:
         return _open_file(folder, names[-1], relative, mode)
     finally:
         os.close(folder)
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """A regular file of at most so many bytes, wherever it is; links are followed. Raises OSError or PathViolation."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise _violation(str(path), "is not a file")
+        content = file.read(most + 1) if status.st_size <= most else b""
+    if status.st_size > most or len(content) > most:
+        raise _violation(str(path), f"has more than {most} bytes")
+    return content
 
 
 def _follow(root: Path, relative: str) -> list[str]:

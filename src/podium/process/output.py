@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import BinaryIO, Final, Literal, Protocol
 
 StreamName = Literal["stdout", "stderr"]
 OnOutput = Callable[[StreamName, bytes], None]
+PIECE: Final = 1 << 20
 
 
 class Filter(Protocol):
@@ -27,7 +28,7 @@ class Filter(Protocol):
 class OutputLimits:
     memory: int = 1024 * 1024
     record: int = 8 * 1024
-    total: int = 256 * 1024 * 1024
+    total: int = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,24 @@ class CapturedOutput:
 
     def text(self) -> str:
         return self.read().decode("utf-8", "replace")
+
+    def pieces(self) -> Iterator[str]:
+        """The whole output in pieces that end with a line; of a longer line than a piece, the end is missing."""
+        if self.memory is not None or self.path is None:
+            yield (self.memory or b"").decode("utf-8", "replace")
+            return
+        with self.path.open("rb") as file:
+            while piece := file.read(PIECE):
+                rest = b"" if piece.endswith(b"\n") else file.readline(PIECE)
+                yield (piece + rest).decode("utf-8", "replace")
+
+    def tail(self, length: int) -> str:
+        """The last characters; of a large output only the end is read."""
+        if self.memory is not None or self.path is None:
+            return (self.memory or b"")[-4 * length :].decode("utf-8", "replace")[-length:]
+        with self.path.open("rb") as file:
+            file.seek(max(0, self.path.stat().st_size - 4 * length))
+            return file.read(4 * length).decode("utf-8", "replace")[-length:]
 
     def record(self) -> str:
         """The first kilobytes, with a note about what is missing and where it is."""

@@ -312,8 +312,10 @@ def record_accesses() -> Iterator[list[tuple[str, str]]]:
 
 
 def _on_audit_event(event: str, args: tuple[Any, ...]) -> None:
+    # The event of a descriptor repeats that of its file.
+    is_descriptor = event == "open" and bool(args) and isinstance(args[0], int)
     for accesses in _listening:
-        if event.startswith(OUTSIDE):
+        if event.startswith(OUTSIDE) and not is_descriptor:
             accesses.append((event, str(args[0]) if args else ""))
 
 

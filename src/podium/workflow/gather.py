@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
@@ -10,6 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from podium.core.fast_dataclass import dataclass
+from podium.files import bounded_json
+from podium.files.inside import MAX_TEXT_FILE, read_file
 from podium.workflow.agent_capabilities import AgentTypes
 from podium.workflow.context import FeatureFile, WorkflowSource, problem_at
 from podium.workflow.contracts.schema_check import schema_fault
@@ -136,7 +137,7 @@ class _NamedFiles:
     def read_text(self, name: str) -> None:
         path = self.inside(name)
         if path is not None and name not in self.texts:
-            self.texts[name] = path.read_text("utf-8", errors="replace")
+            self.texts[name] = read_file(path, MAX_TEXT_FILE).decode("utf-8", "replace")
             self.paths.append(path)
 
     def read_schema(self, schema: Output) -> None:
@@ -145,8 +146,8 @@ class _NamedFiles:
         if path is None or not isinstance(name, str) or name in self.schemas:
             return
         try:
-            content = json.loads(path.read_text("utf-8", errors="replace"))
-        except ValueError as error:
+            content = bounded_json.loads(read_file(path, MAX_TEXT_FILE).decode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
             content = None
             self.fault(FieldFault(16, schema.at("schema"), f"{name} is not JSON: {error}", key=False))
         if isinstance(content, dict):

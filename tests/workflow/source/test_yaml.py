@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from podium.workflow.problems import Problem, did_you_mean, in_order, nearest
 from podium.workflow.source import yaml as strict
-from podium.workflow.source.yaml import MAX_BYTES, Document, Position, load, read
+from podium.workflow.source.yaml import MAX_BYTES, MAX_VALUES, Document, Position, load, read
 from podium.workflow.source.yaml_errors import explain
 from tests.core.random_nodes import values
 from tests.timing import work_within
@@ -341,3 +341,12 @@ def test_the_nearest_word_is_suggested_if_there_is_one() -> None:
     assert nearest("prompt" * 10_000, ["prompt"]) is None
     assert did_you_mean("promt", ["prompt"]) == 'did you mean "prompt"?'
     assert did_you_mean("x", ["prompt"]) == ""
+
+
+@pytest.mark.parametrize("text", ["- a\n", "- [1]\n", "- {a: 1}\n"])
+def test_a_file_of_very_many_values_is_refused_where_there_are_too_many(text: str) -> None:
+    document = load_text(text * MAX_VALUES)
+
+    (problem,) = document.problems
+    assert problem.message == f"this file has more than {MAX_VALUES} keys and values"
+    assert load_text("- a\n" * (MAX_VALUES - 1)).problems == ()

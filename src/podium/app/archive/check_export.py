@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from podium.app.archive.export import (
     BUNDLE,
@@ -23,9 +22,16 @@ from podium.core.events import Event, RunStarted
 from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Tree
+from podium.errors import PathViolation
+from podium.files import bounded_json
+from podium.files.inside import read_file
 from podium.git.trees.bundle import missing_trees
 from podium.runtime.records import event_of, fault_of
 from podium.views.run.verdicts import verdicts_of
+
+MAX_MANIFEST: Final = 8 << 20
+MAX_FILE: Final = 256 << 20
+"""Bytes of the events of one run; ten thousand rounds have a fifth of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ def check_export(folder: Path) -> Checked:
         return Checked("", 0, 0, 0, "", "", f"{MANIFEST} is missing")
     digest = hash_of(folder / MANIFEST)
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        manifest = bounded_json.loads(read_file(folder / MANIFEST, MAX_MANIFEST))
         if manifest["podium_export"] != FORMAT:
             words = f"{MANIFEST} has format {manifest['podium_export']}; this Podium knows {FORMAT}"
             return Checked("", 0, 0, 0, "", digest, words)
@@ -61,7 +67,7 @@ def check_export(folder: Path) -> Checked:
         size = (len(manifest["files"]) + 1, int(manifest["events"]), len(manifest["trees"]))
         notes = tuple(_notes(folder, manifest))
         return Checked(str(manifest["run"]), *size, str(manifest["last_hash"]), digest, fault, notes)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, PathViolation) as error:
         return Checked("", 0, 0, 0, "", digest, f"{MANIFEST} cannot be read: {type(error).__name__} {error}")
 
 
@@ -131,7 +137,7 @@ def _look_at_trees(folder: Path, manifest: dict[str, Any]) -> str | None:
 
 def _look_at_verdicts(folder: Path, manifest: dict[str, Any]) -> str | None:
     verdicts = verdicts_of(_events(folder))
-    if (folder / VERDICTS).read_bytes() != as_json(verdicts):
+    if read_file(folder / VERDICTS, MAX_FILE) != as_json(verdicts):
         return f"{VERDICTS} does not say what the events say"
     listed = {*manifest["trees"], *manifest["lost_trees"], None}
     unbound = [verdict for verdict in verdicts if verdict["tree"] not in listed]
@@ -151,8 +157,8 @@ def _notes(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def _records(folder: Path) -> tuple[Record, ...]:
-    lines = (folder / EVENTS).read_text("utf-8").split("\n")
-    rows = (json.loads(line) for line in lines if line)
+    lines = read_file(folder / EVENTS, MAX_FILE).decode("utf-8").split("\n")
+    rows = (bounded_json.loads(line) for line in lines if line)
     return tuple(Record(**{**row, "run": RunId(row["run"])}) for row in rows)
 
 

@@ -5,7 +5,6 @@ Nothing of the project is run. A command is proposed only where a file says that
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
+from podium.files import bounded_json
 
 Purpose: TypeAlias = Literal["tests", "lint", "types"]
 
@@ -84,12 +84,15 @@ class _Files:
 
     def text(self, name: str) -> str:
         path = self.root / name
-        return path.read_bytes()[:LONGEST].decode("utf-8", "replace") if path.is_file() else ""
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            return file.read(LONGEST).decode("utf-8", "replace")
 
     def map(self, name: str) -> Mapping[str, Any]:
         try:
-            value = json.loads(self.text(name))
-        except ValueError:
+            value = bounded_json.loads(self.text(name))
+        except (ValueError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
 

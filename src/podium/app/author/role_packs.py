@@ -15,6 +15,7 @@ from typing import Any, Final
 from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.files import atomic
+from podium.files.inside import read_file
 from podium.workflow.context import problem_at
 from podium.workflow.merge.merge import Merged
 from podium.workflow.merge.sources import gather_roles
@@ -108,10 +109,10 @@ def _files(source: str) -> tuple[dict[str, bytes], str | None]:
     address, _, ref = source.partition("#")
     path = Path(source)
     if path.is_file():
-        return {path.name: path.read_bytes()}, None
+        return {path.name: read_file(path, MAX_BYTES)}, None
     if path.is_dir() and not (path / "HEAD").is_file():
         names = [file.relative_to(path).as_posix() for file in sorted(path.rglob("*.yaml"))]
-        return {name: (path / name).read_bytes() for name in names if _is_of_pack(name)}, None
+        return {name: read_file(path / name, MAX_BYTES) for name in names if _is_of_pack(name)}, None
     if not Path(address).is_dir() and not _REMOTE.match(address):
         raise ConfigurationError(f"{source} does not exist", hint="name a file, a folder or a git URL")
     from podium.git.branches.fetch import fetch_files

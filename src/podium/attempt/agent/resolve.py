@@ -17,7 +17,7 @@ from podium.core.model import Agent, Step
 from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.credentials import with_auth
 from podium.errors import ConfigurationError
-from podium.files.inside import inside
+from podium.files.inside import MAX_TEXT_FILE, inside, read_file
 from podium.ports.agent import Agent as Adapter
 from podium.ports.agent import InstalledAgent, ServiceAgent
 from podium.workflow.agent_capabilities import AUTO, SANDBOX_LEVELS
@@ -140,4 +140,4 @@ def _read_prompt(host: Host, text: str | None) -> Prompt | None:
     path = inside(host.project, text)
     if not path.is_file():
         raise ConfigurationError(f"{text} does not exist")
-    return Prompt(path.read_text("utf-8"), text)
+    return Prompt(read_file(path, MAX_TEXT_FILE).decode("utf-8", "replace"), text)

@@ -83,8 +83,7 @@ def _message(host: Host, message: str, finished: Finished) -> str:
 
 
 def _end(captured: CapturedOutput) -> str:
-    text = captured.text()
-    if len(text) <= MESSAGE_BYTES:
-        return text.strip()
-    cut = text[-MESSAGE_BYTES:]
+    if captured.size <= MESSAGE_BYTES:
+        return captured.text().strip()
+    cut = captured.tail(MESSAGE_BYTES)
     return f"[...]\n{cut[cut.find(chr(10)) + 1 :].strip()}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from anyio import to_thread
 
@@ -30,10 +30,14 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Reason, Tree
+from podium.errors import ConfigurationError
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask, CommandWork
 from podium.workflow.contracts.contract import OutputFault, value_of
+
+MAX_VALUE: Final = 8 << 20
+"""Bytes of an output that is parsed as a value."""
 
 
 async def work(task: AttemptTask, host: Host) -> AttemptEnded:
@@ -160,7 +164,7 @@ async def _verified(
         return _refused(host, started, "contract", missing, result, tree=change.tree)
     if step.output.file is not None:
         file = as_text(fill(step.output.file, names), Meter())
-        content = _printed(outcome) if step.output.kind == "text" else value.value
+        content = _printed(step, outcome) if step.output.kind == "text" else value.value
         result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, host, file, content)]
     end = attempt_ended(
         host, started, "ok", result=result, tree=change.tree or started.start, change=change.change or None
@@ -221,12 +225,22 @@ def _answer(step: Step, outcome: CommandResult) -> str:
     """The logged, shortened output for text; the full output for a value that is parsed."""
     if step.output.kind == "text":
         return str(outcome.result["text"]).rstrip("\n")
+    _check_size(step, outcome)
     return outcome.finished.stdout.text()
 
 
-def _printed(outcome: CommandResult) -> str:
+def _printed(step: Step, outcome: CommandResult) -> str:
     """The full output, for a file."""
+    _check_size(step, outcome)
     return outcome.finished.stdout.text().rstrip("\n")
+
+
+def _check_size(step: Step, outcome: CommandResult) -> None:
+    if outcome.finished.stdout.size > MAX_VALUE:
+        raise ConfigurationError(
+            f'step "{step.name}" printed {outcome.finished.stdout.size} bytes, too many for its output',
+            hint="print less; a file that the command writes itself may be larger",
+        )
 
 
 def _refused(

@@ -44,7 +44,8 @@ class TreeFiles:
         if self.repository is None:
             yield from ((path, _content(self.folder / path)) for path in selected)
         else:
-            contents = read_blobs(trees(self.repository), [self.blobs[path] for path in selected])
+            names = [self.blobs[path] for path in selected]
+            contents = read_blobs(trees(self.repository), names, most=MAX_FILE_BYTES)
             yield from zip(selected, contents, strict=True)
 
     def fact(self, query: tuple[str, str]) -> Any:

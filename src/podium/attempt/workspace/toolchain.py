@@ -7,7 +7,6 @@ would judge the user's tree instead of the captured one. Unless the workspace is
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from podium.errors import PodiumError
+from podium.files import bounded_json
 from podium.ports.sandbox import SandboxLevel
 
 VENVS: Final = (".venv", "venv")
@@ -208,10 +208,10 @@ def _is_own(line: str, root: Path, venv: Path, folder: Path) -> bool:
 
 def _is_direct(path: Path, root: Path) -> bool:
     try:
-        data = json.loads(_text(path))
+        data = bounded_json.loads(_text(path))
         editable = bool(data["dir_info"]["editable"])
         place = unquote(urlsplit(data["url"]).path)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
     return editable and Path(os.path.realpath(place)).is_relative_to(root)
 

@@ -11,7 +11,7 @@ from podium.app.paths import IGNORED
 from podium.app.project import Project
 from podium.files import atomic
 from podium.files.project_paths import STATE_DIR
-from podium.git.trees.ignore import is_ignored, parse_rules
+from podium.git.trees.ignore import MAX_BYTES, is_ignored, parse_rules
 
 
 def offer_ignore_lines(project: Project, *, yes: bool) -> None:
@@ -41,9 +41,14 @@ def _add_lines(path: Path) -> None:
     atomic.write(path, old + (b"" if old.endswith(b"\n") or not old else b"\n") + lines, mode=mode)
 
 
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES)
+
+
 def _is_ignored(project: Project) -> bool:
     texts = [project.root / ".gitignore", project.root / ".git/info/exclude"]
-    content = b"\n".join(path.read_bytes() for path in texts if path.is_file())
+    content = b"\n".join(_beginning(path) for path in texts if path.is_file())
     rules = {"": parse_rules(content)}
     return is_ignored("", STATE_DIR, is_folder=True, rules=rules) or is_ignored(
         STATE_DIR, "podium.db", is_folder=False, rules=rules

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 from typing import Final, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
@@ -21,10 +20,15 @@ MAX_BYTES: Final = 1 << 20
 """Rule files are truncated to this length, which no hand-written file reaches."""
 MAX_RULES: Final = 2_000
 """Further rules of a file do not count: each is tried on every untracked file."""
+MAX_COST: Final = 150_000
+"""Wildcards are compiled, so rules behind too many of them do not count either; a thousand usual rules cost 30,000."""
 LONGEST_LINE: Final = 8_192
 """Twice the longest path; longer lines do not count."""
 LONGEST_NAME: Final = 255
 """Bytes of a name on Linux; a pattern that demands more matches nothing."""
+
+
+_WILDCARD: Final = re.compile(rb"[*?\[\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,23 @@ Rules: TypeAlias = Mapping[str, tuple[Rule, ...]]
 
 def parse_rules(content: bytes) -> tuple[Rule, ...]:
     lines = content[:MAX_BYTES].removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    parsed = (_parse(line.removesuffix(b"\r")) for line in lines if len(line) <= LONGEST_LINE)
-    return tuple(islice((rule for rule in parsed if rule is not None), MAX_RULES))
+    rules: list[Rule] = []
+    cost = 0
+    for line in lines:
+        cost += _cost(line)
+        if len(rules) == MAX_RULES or cost > MAX_COST:
+            break
+        rule = _parse(line.removesuffix(b"\r")) if len(line) <= LONGEST_LINE else None
+        if rule is not None:
+            rules.append(rule)
+    return tuple(rules)
+
+
+def _cost(line: bytes) -> int:
+    """What a line costs to parse and to compile, in characters; a bracket takes as long as twenty of them."""
+    if len(line) > LONGEST_LINE or _WILDCARD.search(line) is None:
+        return 0
+    return len(line) + 10 * line.count(b"*") + 20 * line.count(b"[")
 
 
 def is_ignored(folder: str, name: str, *, is_folder: bool, rules: Rules, outer: Iterable[Rule] = ()) -> bool:
@@ -129,7 +148,7 @@ def _last_match(rules: Iterable[Rule], path: list[bytes], *, is_folder: bool) ->
     for rule in rules:
         if rule.only_folders and not is_folder:
             continue
-        if _matches(rule.names, path) if rule.anchored else _name_test(rule.names[0]).match(path[-1]):
+        if _matches(rule.names, path) if rule.anchored else _matches_name(rule.names[0], path[-1]):
             verdict = not rule.negated
     return verdict
 
@@ -142,7 +161,7 @@ def _matches(names: tuple[bytes, ...], path: list[bytes]) -> bool:
         if name_index < len(names) and names[name_index] == DEEP:
             name_index += 1
             retry = (name_index, path_index)
-        elif name_index < len(names) and _name_test(names[name_index]).match(path[path_index]):
+        elif name_index < len(names) and _matches_name(names[name_index], path[path_index]):
             name_index, path_index = name_index + 1, path_index + 1
         elif retry is not None:
             name_index, path_index = retry[0], retry[1] + 1
@@ -150,6 +169,12 @@ def _matches(names: tuple[bytes, ...], path: list[bytes]) -> bool:
         else:
             return False
     return name_index == len(names)
+
+
+def _matches_name(pattern: bytes, name: bytes) -> bool:
+    if _WILDCARD.search(pattern) is None:
+        return pattern == name
+    return _name_test(pattern).match(name) is not None
 
 
 @lru_cache(maxsize=4096)

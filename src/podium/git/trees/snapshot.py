@@ -68,15 +68,16 @@ def _files_named(listing: Listing, name: str) -> list[tuple[str, str]]:
     return [(folder, entry.name) for folder, entry in candidates if entry and entry.mode in (FILE, PROGRAM)]
 
 
-def read_blobs(git: Git, names: list[str]) -> Iterator[bytes]:
-    """The contents in the given order, read in bounded batches."""
+def read_blobs(git: Git, names: list[str], *, most: int = MAX_OUTPUT) -> Iterator[bytes]:
+    """The contents in the given order, read in bounded batches; of one with more bytes than `most`, only its beginning."""
     if 0 < len(names) <= FEW:
         answer = _read(git, names, limit=BATCH_BYTES)
         if not answer.cut:
             yield from _contents(answer.out, names)
             return
     for batch in _batches(git, names):
-        yield from _contents(_read(git, batch).out, batch)
+        # A content that is larger than a batch is alone in it.
+        yield from _contents(_read(git, batch, limit=min(MAX_OUTPUT, BATCH_BYTES + most)).out, batch)
 
 
 def _read(git: Git, names: list[str], *, limit: int = MAX_OUTPUT) -> Answer:

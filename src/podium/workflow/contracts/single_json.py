@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import Any, Final
 
 from podium.core.expressions.values import ExprError, Meter, plain
+from podium.files import bounded_json
 
 _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)```", re.DOTALL)
 
@@ -23,7 +25,7 @@ def one_json(text: str) -> Any:
     if not source.strip():
         raise NotOneValue("the answer is empty; it must be exactly one JSON value")
     try:
-        value = json.loads(
+        value = bounded_json.loads(
             source, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_whole_number
         )
         return plain(value, Meter())
@@ -46,8 +48,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuses two fields of the same name, because choosing one would be a guess."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
+        names = Counter(name for name, _ in pairs)
+        repeated = next(name for name, count in names.items() if count > 1)
         raise ValueError(f'field "{repeated}" occurs twice')
     return fields
 

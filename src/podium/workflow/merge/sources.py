@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
+from podium.files.inside import MAX_TEXT_FILE, read_file
 from podium.files.project_paths import STATE_DIR
 from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.extends import TemplateChain, read_chain
@@ -169,5 +170,5 @@ def _system_texts(layers: Sequence[Layer], project: Path) -> Mapping[str, str]:
     texts = {}
     for name in sorted(name for name in named if name is not None and is_prompt_file(name)):
         if not leads_outside(name, project) and (project / name).is_file():
-            texts[name] = (project / name).read_text("utf-8")
+            texts[name] = read_file(project / name, MAX_TEXT_FILE).decode("utf-8", "replace")
     return MappingProxyType(texts)

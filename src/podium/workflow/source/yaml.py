@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 2**20
 MAX_NESTING: Final = 50
+MAX_VALUES: Final = 60_000
+"""Keys and values of a file; a megabyte of the shortest ones would take several seconds."""
 MAX_PROBLEMS: Final = 100
 RULE: Final = 1
 
@@ -167,6 +169,7 @@ class _Builder:
     problems: list[Problem] = field(default_factory=list)
     frames: list[_Frame] = field(default_factory=list)
     documents: int = 0
+    values: int = 0
 
     def add_event(self, event: Any) -> None:
         if isinstance(event, yaml.ScalarEvent):
@@ -209,6 +212,11 @@ class _Builder:
             self._problem(event.start_mark, 'directives ("%...") are not allowed')
 
     def _check_marks(self, event: Any) -> None:
+        self.values += 1
+        if self.values > MAX_VALUES:
+            message = f"this file has more than {MAX_VALUES} keys and values"
+            self._problem(event.start_mark, message, "split it into several files")
+            raise _Stop
         if event.anchor is not None:
             hint = "to use a part twice, give it a name under gates, roles, policies or retries"
             self._problem(event.start_mark, "anchors are not allowed", hint)

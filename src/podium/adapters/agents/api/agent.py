@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,19 +18,13 @@ import anyio
 from podium.adapters.agents.api import CREDENTIALS
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
 from podium.adapters.agents.shared.json_lines import count_of
-from podium.adapters.agents.shared.settings import (
-    address,
-    count,
-    messages,
-    seconds,
-    temperature,
-    wrong,
-)
+from podium.adapters.agents.shared.settings import address, count, messages, seconds, temperature, wrong
 from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served
 from podium.core.expressions.values import plain_json
 from podium.core.types import Millis
 from podium.credentials import key_names, missing
 from podium.egress.reset_time import reset_at
+from podium.files import bounded_json
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 from podium.ports.clock import Clock, wall_clock
 from podium.workflow.contracts.single_json import NotOneValue, one_json
@@ -73,7 +66,7 @@ class Api:
 
 def understood(answer: Answer, at: Millis, *, wants_value: bool) -> AgentResult:
     try:
-        body = json.loads(answer.body)
+        body = bounded_json.loads(answer.body)
     except (ValueError, RecursionError):
         body = None
     if answer.status != 200:

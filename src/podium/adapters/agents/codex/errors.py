@@ -6,7 +6,6 @@ beginning; any other message is an error that is passed on unchanged.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -15,6 +14,7 @@ from typing import Any, Final
 from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
+from podium.files import bounded_json
 from podium.ports.agent import AgentTrouble
 
 STATUS: Final = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
@@ -83,7 +83,7 @@ def is_unserved(sentence: str) -> bool:
 def _code_and_message(text: str) -> tuple[str, str]:
     """Read the JSON body that codex prints for status 400 instead of a sentence."""
     try:
-        body: Any = json.loads(text)
+        body: Any = bounded_json.loads(text)
         error = body["error"]
         return str(error.get("code")), str(error["message"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

@@ -29,6 +29,7 @@ from typing import Any, Final, get_args
 from podium.core.expressions.values import MAX_TEXT, plain_json
 from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
+from podium.files import bounded_json
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
@@ -189,7 +190,7 @@ def _trouble(word: str) -> AgentTrouble:
 
 
 def _stderr(finished: Finished) -> str:
-    return finished.stderr.text()[-MAX_STDERR:].strip()
+    return finished.stderr.tail(MAX_STDERR).strip()
 
 
 def _detail(finished: Finished) -> str:
@@ -220,7 +221,7 @@ def _envelope(text: str) -> Mapping[str, Any] | None:
 def _is_marked(text: str) -> bool:
     """Uses Python's parser, which also accepts NaN and duplicate fields."""
     try:
-        value = json.loads(text)
+        value = bounded_json.loads(text)
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and value.get("podium") == 1

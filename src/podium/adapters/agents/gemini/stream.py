@@ -8,7 +8,6 @@ its report only, and that it stopped in a loop is a warning before a success.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -18,6 +17,7 @@ from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of
 from podium.adapters.agents.shared.troubles import REJECTIONS, TRUNCATED, is_rejection, not_served
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import Millis
+from podium.files import bounded_json
 from podium.ports.agent import AgentResult, AgentTrouble, Progress, Usage
 from podium.process.launch import Finished
 
@@ -32,6 +32,8 @@ EXITS: Final[Mapping[int, AgentTrouble]] = {
 }
 """In this order: no login, invalid input, invalid settings, turn limit, a failed tool, an untrusted folder."""
 EDITS: Final = frozenset({"replace", "write_file"})
+MAX_ERRORS: Final = 64 * 1024
+"""Characters of the end of stderr in which its error is looked for."""
 MAX_MESSAGE: Final = 2000
 _CLASS: Final = re.compile(r"\.json (\w+(?:Error|Exception)):")
 _NETWORK: Final = re.compile(
@@ -146,7 +148,7 @@ class GeminiConversation:
 
     def _trouble(self, finished: Finished, result: Mapping[str, Any]) -> tuple[AgentTrouble | None, str]:
         """It succeeded only if the exit code, the last record and its status agree."""
-        stderr = finished.stderr.text()
+        stderr = finished.stderr.tail(MAX_ERRORS)
         if finished.timed_out:
             return "timeout", "its time ran out"
         if finished.signal is not None and result.get("status") != "error":
@@ -265,7 +267,7 @@ def _plain(message: str) -> str:
     """The message without its brackets, and without the JSON around the message of the API."""
     text = re.sub(r"^\[API Error: (.*?)\](?=\n|$)", r"\1", message.strip(), flags=re.DOTALL)
     try:
-        inner = json.loads(text)["error"]["message"]
+        inner = bounded_json.loads(text)["error"]["message"]
     except (ValueError, TypeError, LookupError, RecursionError):
         return text[:MAX_MESSAGE]
     return str(inner)[:MAX_MESSAGE]

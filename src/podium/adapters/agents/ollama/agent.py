@@ -10,7 +10,6 @@ not set them (R082). Without a model, one is chosen by the role and this machine
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,6 +27,7 @@ from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_
 from podium.core.expressions.values import plain_json
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
+from podium.files import bounded_json
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
@@ -156,7 +156,7 @@ def _read(body: bytes) -> tuple[str, Mapping[str, Any], str]:
     text: list[str] = []
     for line in body.splitlines():
         try:
-            record = json.loads(line) if line.strip() else {}
+            record = bounded_json.loads(line) if line.strip() else {}
         except (ValueError, RecursionError):
             return "".join(text), {}, "the answer is no JSON; something else may listen at this address"
         match record:
@@ -173,7 +173,7 @@ def _read(body: bytes) -> tuple[str, Mapping[str, Any], str]:
 
 def _refused(answer: Answer, model: str) -> AgentResult:
     try:
-        message = json.loads(answer.body)["error"]
+        message = bounded_json.loads(answer.body)["error"]
     except (ValueError, TypeError, LookupError, RecursionError):
         message = answer.body[:200].decode("utf-8", "replace")
     match answer.status:

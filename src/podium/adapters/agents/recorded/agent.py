@@ -18,11 +18,11 @@ from typing import Any
 
 from podium.adapters.agents.scripted.agent import PLAYER, ScriptedConversation
 from podium.errors import ConfigurationError
-from podium.files.inside import inside
+from podium.files.inside import inside, read_file
 from podium.files.path_rules import path_fault
 from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.process.launch import Finished
-from podium.recording import Recording, decode_recording, difference, file_name, result_for
+from podium.recording import MAX_RECORDING, Recording, decode_recording, difference, file_name, result_for
 
 RECORD_AGAIN = "if the change is meant, record again: podium run FILE --record FOLDER"
 
@@ -77,7 +77,7 @@ def _folder(request: AgentRequest) -> Path:
 def _read(folder: Path, request: AgentRequest) -> Recording:
     name = file_name(request.path, request.attempt)
     try:
-        return decode_recording((folder / name).read_bytes(), name)
+        return decode_recording(read_file(folder / name, MAX_RECORDING), name)
     except FileNotFoundError:
         names = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
         raise ConfigurationError(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
 CONNECT_S: Final = 10.0
-MAX_BYTES: Final = 32 * 1024 * 1024
+MAX_BYTES: Final = 8 * 1024 * 1024
 """Maximum size of an answer."""
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from podium.files import bounded_json
 from podium.ports.agent import AgentTrouble
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
-MAX_LINE: Final = 16 * 1024 * 1024
+MAX_LINE: Final = 8 * 1024 * 1024
 TRUNCATED: Final = (
     "the answer was cut off at its maximum length, so it is not complete; a shorter one would fit"
 )
@@ -17,19 +17,19 @@ TRUNCATED: Final = (
 
 
 class JsonLines:
-    """Splits output into JSON objects and skips other lines, because programs also print text."""
+    """Splits output into JSON objects with a `type` and skips other lines, because programs also print text."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
-        self._buffer += data
-        while (end := self._buffer.find(b"\n")) >= 0:
-            line = bytes(self._buffer[:end])
-            del self._buffer[: end + 1]
-            record = _record(line)
-            if record is not None:
-                yield record
+        if b"\n" not in data:
+            self._buffer += data
+        else:
+            first, *others = data.split(b"\n")
+            lines = [bytes(self._buffer) + first, *others[:-1]]
+            self._buffer = bytearray(others[-1])
+            yield from (record for line in lines if (record := _record(line)) is not None)
         if len(self._buffer) > MAX_LINE:
             self._buffer.clear()
 
@@ -40,10 +40,10 @@ class JsonLines:
 
 def _record(line: bytes) -> Mapping[str, Any] | None:
     try:
-        value = json.loads(line)
+        value = bounded_json.loads(line) if len(line) <= MAX_LINE else None
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None
 
 
 def count_of(record: Any, key: str) -> int:

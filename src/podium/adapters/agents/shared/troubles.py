@@ -39,5 +39,5 @@ def not_served(result: AgentResult) -> AgentResult:
 
 def with_stderr(message: str, finished: Finished) -> str:
     """A message with the end of what the program printed to stderr."""
-    stderr = finished.stderr.text()[-MAX_STDERR:].strip()
+    stderr = finished.stderr.tail(MAX_STDERR).strip()
     return f"{message}:\n{stderr}" if stderr else message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -13,7 +12,9 @@ from podium.adapters.exporters.gates.layout import ACTIONS, FOLDER, OWN_FILES, S
 from podium.core.events import Event
 from podium.core.messages import Approve
 from podium.core.types import Address, Millis
-from podium.files import atomic
+from podium.errors import PathViolation
+from podium.files import atomic, bounded_json
+from podium.files.inside import read_file
 from podium.redaction.mask import Mask
 from podium.views.plain import encode_utf8
 from podium.views.run.view import Pending, RunView
@@ -121,8 +122,8 @@ class _AnswerFiles:
 
 def _read(path: Path, action: str) -> _Answer | None:
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = read_file(path, MAX_BYTES).decode("utf-8")
+    except (OSError, PathViolation, UnicodeDecodeError):
         return None
     if path.suffix != ".json":
         return _Answer(action, "", text.strip())
@@ -133,7 +134,7 @@ def _read(path: Path, action: str) -> _Answer | None:
 def _object(text: str) -> Mapping[str, Any] | None:
     """None for a file that is not complete yet; it is read again when it has changed."""
     try:
-        value = json.loads(text)
+        value = bounded_json.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
