@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from podium.adapters.sandboxes.none import NoSandbox
-from podium.attempt.workspace.toolchain import FOLDERS, is_editable, toolchain_folders, without_editable
+from podium.attempt.workspace.toolchain import (
+    FOLDERS,
+    is_editable,
+    path_outside,
+    toolchain_folders,
+    without_editable,
+)
 from tests.attempt.runs import bench, writes
 from tests.git.kit import Project, put
 
@@ -251,3 +257,20 @@ steps:
     played = bench(project, tmp_path, text, edits=edits).play()
 
     assert (played.ending("good").outcome, played.ending("bad").outcome) == ("passed", "failed")
+
+
+def test_a_folder_of_path_that_starts_to_lead_into_the_project_is_dropped(tmp_path: Path) -> None:
+    """Links are followed for each command: an earlier one may have changed where they lead."""
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    for folder in (project / "planted", outside / "bin"):
+        folder.mkdir(parents=True)
+    (project / "link").symlink_to(outside / "bin")
+    (tmp_path / "programs").symlink_to(project / "link")
+    path = f"{tmp_path / 'programs'}:{outside / 'bin'}:{project / 'planted'}"
+
+    assert path_outside(project, path, ()) == f"{tmp_path / 'programs'}:{outside / 'bin'}"
+
+    (project / "link").unlink()
+    (project / "link").symlink_to("planted")
+
+    assert path_outside(project, path, ()) == str(outside / "bin")

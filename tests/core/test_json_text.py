@@ -31,7 +31,9 @@ def test_a_value_that_is_not_plain_is_text_for_people_and_a_fault_elsewhere() ->
         compact_json({"x": {1j}})
 
 
-@pytest.mark.parametrize("text", ["", "{", "{}{}", "{},", "{} x", "[] []", "\ufeff{}"])
+@pytest.mark.parametrize(
+    "text", ["", "{", '{"x":}', '{"x": [1, }', "{}{}", "{},", "{} x", "[] []", "\ufeff{}"]
+)
 def test_a_text_that_is_not_one_value_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"line 1 column \d|BOM"):
         read_json(text)

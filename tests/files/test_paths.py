@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from podium.errors import EXIT_PATH, PathViolation
-from podium.files.inside import Mode, inside, open_inside
+from podium.files.inside import Mode, inside, open_inside, resolved
 from tests.files.tricks import LEXICAL, LINKED, SPECIAL, plant
 
 TRICKS = {**LEXICAL, **LINKED}
@@ -178,3 +178,25 @@ def test_a_link_planted_between_check_and_open_is_not_followed(path: str, plante
     with pytest.raises(PathViolation):
         open_inside(root, path, "rb")
     assert struck == [planted]
+
+
+def test_a_path_is_resolved_as_the_standard_library_does(tmp_path: Path) -> None:
+    folder = tmp_path / "real" / "inner"
+    folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "further").symlink_to(tmp_path / "link" / "inner")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "broken").symlink_to("nowhere/else")
+    names = (
+        "real",
+        "link",
+        "link/inner",
+        "link/inner/..",
+        "further",
+        "circle/x",
+        "broken",
+        "missing/../real",
+    )
+
+    for path in (*(str(tmp_path / name) for name in names), "/proc/self/cwd", "."):
+        assert resolved(path) == os.path.realpath(path), path

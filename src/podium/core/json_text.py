@@ -30,12 +30,15 @@ compact_json: Final = json_writer(separators=(",", ":"))
 spaced_json: Final = json_writer(separators=(", ", ": "), default=str)
 """For files that people read; a value that is not plain becomes text."""
 
-_value_at_front: Final = json.JSONDecoder().raw_decode
+_scan: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
 def read_json(text: str) -> Any:
     """The value of a text, which may have nothing else in it but white space; raises ValueError."""
     if not text.startswith("{"):
         return json.loads(text)
-    value, end = _value_at_front(text)
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        return json.loads(text)  # It raises what describes the fault.
     return value if end == len(text) else json.loads(text)

@@ -6,7 +6,7 @@ The core passes them on unread. A value may contain inserts, which the attempt f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, fields
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -104,7 +104,8 @@ FILLED_IN: Final = ("dir", "env", "protect", "sandbox", "workspace", "context")
 
 def present(settings: object) -> dict[str, Any] | None:
     """The settings of a record that were made, by name; None if there are none."""
-    values = {field.name: getattr(settings, field.name) for field in fields(settings)}  # type: ignore[arg-type]
+    names: tuple[str, ...] = settings.__slots__  # type: ignore[attr-defined]  # every record has them
+    values = {name: getattr(settings, name) for name in names}
     return {name: value for name, value in values.items() if value not in (None, ())} or None
 
 

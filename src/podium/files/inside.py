@@ -42,6 +42,20 @@ def inside(root: Path, relative: str) -> Path:
     return top.joinpath(*_follow(top, relative))
 
 
+def resolved(path: str) -> str:
+    """The path after all links, as `os.path.realpath`; the kernel takes a tenth of the time to follow them."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return os.path.realpath(path)
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 (called for every command)
+    except OSError:
+        return os.path.realpath(path)
+    finally:
+        os.close(handle)
+
+
 def open_inside(root: Path, relative: str, mode: Mode) -> BinaryIO:
     """Open a regular file inside `root`; for writing, its folders are created."""
     place = inside(root, relative)

@@ -80,6 +80,8 @@ class WorkflowSource:
 
     def gates_of(self, step: Step, role: Role | None = None) -> tuple[Gate, ...]:
         """All gates of a step, the role's first; names that do not exist are omitted."""
+        if role is None and not step.role and not step.gates:
+            return ()
         entries = (*(role.gates if role is not None else self._role_gates(step)), *step.gates)
         gates = (self.gate(entry) if isinstance(entry, str) else entry for entry in entries)
         return tuple(gate for gate in gates if gate is not None)

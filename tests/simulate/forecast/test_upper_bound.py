@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from podium.core.expressions.nodes import Const
+from podium.core.expressions.nodes import Const, Name
 from podium.core.model import Call, Repeat, Step, Workflow
 from podium.core.policy import Breaker, Limits, Retry
 from podium.simulate.forecast import priced_bound
@@ -107,3 +107,15 @@ def test_an_inner_limit_bounds_a_called_workflow() -> None:
 
 def test_a_file_without_agents_uses_nothing() -> None:
     assert upper_bound(flow(*[command(f"c{n}") for n in range(50)], limits=MILLION), {}, calls) == (0, False)
+
+
+def test_a_file_without_agents_is_free_unless_nothing_bounds_its_repetitions() -> None:
+    steps = [command(f"c{number}") for number in range(3)]
+    assert upper_bound(flow(*steps, limits=MILLION), {}, calls) == (0, False)
+
+    rounds = Step("again", Repeat(command("c"), Const(True), "until", Name("unknown")))
+    with pytest.raises(Unbounded):
+        upper_bound(flow(*steps, rounds, limits=MILLION), {}, calls)
+    retried = command("c", retry=Retry(attempts=Name("unknown")))
+    with pytest.raises(Unbounded):
+        upper_bound(flow(*steps, retried, limits=MILLION), {}, calls)

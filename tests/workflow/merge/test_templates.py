@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from podium.workflow.merge.insert_steps import insert_new_steps
+from podium.workflow.source.nodes import Node, SourceLocation
+from tests.timing import work_within
 from tests.workflow.kit import EXAMPLES, merge_child, merge_project, messages, with_templates, write
 
 ENTERPRISE = [
@@ -307,3 +310,13 @@ def test_a_route_set_by_the_child_is_not_changed(tmp_path: Path) -> None:
     assert steps["a"]["on"] == {"passed": "b"}
     assert steps["b"]["on"] == {"passed": "next"}
     assert steps["y"]["on"] == {"passed": "end"}
+
+
+def test_the_order_of_many_steps_takes_time_in_proportion_to_them() -> None:
+    here = SourceLocation("file", 1, 1)
+    steps = {f"s{number}": Node({}, here, here) for number in range(30_000)}
+
+    with work_within(2.0):
+        ordered = insert_new_steps({}, steps, steps)
+
+    assert list(ordered.steps) == list(steps)

@@ -211,7 +211,7 @@ class SqliteStore:
             "on id between (number << 32) + 1 + ? and (number << 32) + 0xffffffff where run = ? order by id",
             (after, run),
         )
-        return tuple(Record(*row) for row in rows)
+        return tuple(map(Record._make, rows))
 
     def head(self, run: RunId) -> RunHead | None:
         rows = self._rows("select * from head where run = ?", (run,))

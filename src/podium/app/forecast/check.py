@@ -62,14 +62,14 @@ def refusals_of(
     """Why a run would be pointless: its cheapest path exceeds a limit, or nothing bounds its width."""
     limits = workflow.limits
     reasons = []
-    fewest = best_case(workflow, inputs, _in_the_main_part(calls))
+    fewest = 0 if limits.calls is None else best_case(workflow, inputs, _in_the_main_part(calls))
     if limits.calls is not None and fewest > limits.calls:
         reasons.append(
             f"even the shortest way takes {fewest} agent calls, and limits.calls is {limits.calls}"
         )
     prices: dict[str, Price] = {}
     weigh = weights_of("usd", pricing(workflow, history, prices))[0]
-    cheapest = best_case(workflow, inputs, _in_the_main_part(weigh))
+    cheapest = 0 if limits.usd is None else best_case(workflow, inputs, _in_the_main_part(weigh))
     if limits.usd is not None and cheapest > limits.usd:
         past = any(price.source == "history" for price in prices.values())
         reasons.append(

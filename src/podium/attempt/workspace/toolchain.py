@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from podium.errors import PodiumError
 from podium.files import bounded_json
+from podium.files.inside import resolved
 from podium.ports.sandbox import SandboxLevel
 
 VENVS: Final = (".venv", "venv")
@@ -49,7 +50,7 @@ def find_toolchain(project: Path, path: str) -> tuple[str, ...]:
 
 def path_outside(project: Path, path: str, toolchain: Iterable[str]) -> str:
     """PATH without the folders in the project, where an agent could put a program, except those of the toolchain."""
-    roots = {str(project), os.path.realpath(project)}
+    roots = {str(project), resolved(str(project))}
     allowed = {
         f"{root}/{name}/{folder}" for root in roots for name in toolchain for folder in ("bin", ".bin")
     }
@@ -58,9 +59,7 @@ def path_outside(project: Path, path: str, toolchain: Iterable[str]) -> str:
         place = os.path.normpath(folder)
         if place in allowed:
             return True
-        inside = (
-            _is_below(spelling, root) for spelling in (place, os.path.realpath(place)) for root in roots
-        )
+        inside = (_is_below(spelling, root) for spelling in (place, resolved(place)) for root in roots)
         return not any(inside)
 
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if is_usable(folder))

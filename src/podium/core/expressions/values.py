@@ -119,8 +119,10 @@ def is_number(value: Json) -> TypeGuard[int | float]:
 
 def bounded(value: Json) -> Json:
     """The value itself; raises TooBig if it is too large for a result."""
-    if isinstance(value, str) and len(value) > MAX_TEXT:
-        raise TooBig(f"a text of {len(value)} characters; the maximum is {MAX_TEXT}")
+    if isinstance(value, str):
+        if len(value) > MAX_TEXT:
+            raise TooBig(f"a text of {len(value)} characters; the maximum is {MAX_TEXT}")
+        return value
     if is_list(value) and len(value) > MAX_ELEMENTS:
         raise TooBig(f"a list of {len(value)} elements; the maximum is {MAX_ELEMENTS}")
     return finite(value) if is_number(value) else value

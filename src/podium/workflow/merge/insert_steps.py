@@ -41,10 +41,12 @@ def insert_new_steps(old: Block, steps: Block, child_steps: Block) -> OrderedSte
     """
     new = {name: node for name, node in child_steps.items() if name not in old}
     problems = [*_position_problems(old, new, steps), *_moved_step_problems(old, child_steps)]
-    loose = tuple(name for name, node in new.items() if _anchor(node, steps) is None)
-    neighbours = _Neighbours(_group_by_anchor(new, "before", steps), _group_by_anchor(new, "after", steps))
+    anchors = {name: _anchor(node, steps) for name, node in new.items()}
+    loose = tuple(name for name, anchor in anchors.items() if anchor is None)
+    neighbours = _Neighbours(_group_by_anchor(anchors, "before"), _group_by_anchor(anchors, "after"))
     order = neighbours.group((*old, *loose))
-    circular = [name for name in new if name not in order]
+    placed = frozenset(order)
+    circular = [name for name in new if name not in placed]
     problems += _cycle_problems(circular, new)
     rerouted = _reroute({name: steps[name] for name in (*order, *circular)}, old, child_steps, neighbours)
     return OrderedSteps(rerouted, tuple(problems))
@@ -56,10 +58,9 @@ def _anchor(node: Node, steps: Block) -> tuple[str, str] | None:
     return anchors[0] if len(anchors) == 1 and anchors[0][1] in steps else None
 
 
-def _group_by_anchor(new: Block, word: str, steps: Block) -> dict[str, tuple[str, ...]]:
+def _group_by_anchor(anchors: Mapping[str, tuple[str, str] | None], word: str) -> dict[str, tuple[str, ...]]:
     groups: dict[str, tuple[str, ...]] = {}
-    for name, node in new.items():
-        anchor = _anchor(node, steps)
+    for name, anchor in anchors.items():
         if anchor is not None and anchor[0] == word:
             groups[anchor[1]] = (*groups.get(anchor[1], ()), name)
     return groups

@@ -35,6 +35,7 @@ from podium.workflow.source.nodes import (
     merge_replacing,
     text,
     with_field,
+    with_value,
     without_keys,
 )
 
@@ -98,7 +99,7 @@ def _merge_block(parent: Node, child: Node, problems: list[Problem]) -> Node:
     if not isinstance(child.value, Mapping):
         return child
     child_steps = fields(child)
-    empty = {name: replace(node, value={}) for name, node in child_steps.items()}
+    empty = {name: with_value(node, {}) for name, node in child_steps.items()}
     base = replace(parent, value={**empty, **fields(parent)})
     steps = merge_maps(base, child, partial(_merge_step, problems=problems))
     ordered = insert_new_steps(fields(parent), fields(steps), child_steps)
