@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -17,6 +17,10 @@ from podium.engine.written_files import MARKER
 from podium.redaction.mask import Mask
 from podium.views.files.audit_log import audit_line
 from podium.views.files.growing_logs import GROWING, LOG
+from podium.views.files.run_json import step_data
+from podium.views.files.snapshot import RUN, StepRows, run_text
+from podium.views.run.builder import RunViewBuilder
+from podium.views.run.view import RunView
 from tests.views.kit import Told, tell
 
 
@@ -54,11 +58,26 @@ def fresh(tmp_path: Path, told: Told) -> dict[str, str]:
 @contextmanager
 def events_described() -> Iterator[list[str]]:
     """The events whose lines are made meanwhile."""
+    with calls_of(audit_line, lambda values: type(values["event"]).__name__) as described:
+        yield described
+
+
+@contextmanager
+def steps_described() -> Iterator[list[str]]:
+    """The steps whose lines of `run.json` are made meanwhile."""
+    with calls_of(step_data, lambda values: str(values["step"].path)) as described:
+        yield described
+
+
+@contextmanager
+def calls_of(
+    function: Callable[..., object], name_of: Callable[[Mapping[str, Any]], str]
+) -> Iterator[list[str]]:
     described: list[str] = []
 
     def look(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code is audit_line.__code__:
-            described.append(type(frame.f_locals["event"]).__name__)
+        if event == "call" and frame.f_code is function.__code__:
+            described.append(name_of(frame.f_locals))
 
     sys.setprofile(look)
     try:
@@ -109,7 +128,7 @@ def _link(path: Path) -> None:
 
 
 @pytest.mark.req("R149")
-@pytest.mark.parametrize("name", GROWING)
+@pytest.mark.parametrize("name", [*GROWING, RUN])
 @pytest.mark.parametrize("harm", [_cut, _garble, _double, _link, Path.unlink])
 def test_damage_to_one_file_is_noticed_and_repaired(
     told: Told, folder: Path, tmp_path: Path, name: str, harm: Callable[[Path], None]
@@ -192,3 +211,74 @@ def test_a_text_that_became_a_secret_is_masked_in_what_was_written(folder: Path,
 
     for name in GROWING:
         assert "implement" not in (folder / name).read_text(), name
+
+
+def view_of(told: Told) -> RunView:
+    builder = RunViewBuilder()
+    builder.feed(told.events)
+    return builder.view()
+
+
+def test_a_new_owner_makes_no_line_of_a_step_that_had_ended(told: Told, folder: Path, tmp_path: Path) -> None:
+    before = told.until(60)
+    write(folder, before)
+    ended = {step.path: step for step in view_of(before).steps if step.ended is not None and not step.stale}
+    now = {step.path: step for step in view_of(told).steps}
+
+    with steps_described() as described:
+        write(folder, told)
+
+    assert len(ended) > 3
+    assert set(described) == {path for path, step in now.items() if ended.get(path) != step}
+    assert contents(folder) == fresh(tmp_path, told)
+
+
+@pytest.mark.parametrize("value", [None, [], [1, "0"], "text"])
+def test_lines_of_steps_are_made_again_if_the_marker_does_not_fit_them(
+    told: Told, folder: Path, tmp_path: Path, value: object
+) -> None:
+    write(folder, told)
+    marker = folder / MARKER
+    marker.write_text(_changed("run", value)(marker.read_text()))
+    (folder / RUN).write_text((folder / RUN).read_text().replace("implement", "impl3ment"))
+
+    with steps_described() as described:
+        write(folder, told)
+
+    assert len(described) == len(view_of(told).steps)
+    assert contents(folder) == fresh(tmp_path, told)
+
+
+def test_lines_that_are_remembered_are_those_that_would_be_made(told: Told) -> None:
+    rows = StepRows()
+    builder = RunViewBuilder()
+    for event in told.events:
+        builder.feed((event,))
+        assert run_text(builder.view(), rows) == run_text(builder.view())
+
+
+def test_lines_of_other_steps_are_not_taken_over(told: Told) -> None:
+    view = view_of(told)
+    rows = StepRows()
+
+    rows.take_over(view.steps, run_text(view._replace(steps=view.steps[1:])))
+    rows.take_over(view.steps, run_text(view._replace(steps=view.steps[::-1])))
+    rows.take_over(view.steps, "")
+
+    assert run_text(view, rows) == run_text(view)
+    assert run_text(view._replace(steps=())).count('"steps": [],') == 1
+
+
+@pytest.mark.parametrize("number", [0, 1, 30, 60])
+def test_the_views_of_the_log_save_reading_its_events_again(
+    told: Told, folder: Path, tmp_path: Path, number: int
+) -> None:
+    """Only if they are of exactly the events whose lines the last owner wrote."""
+    write(folder, told.until(30))
+    earlier = RunViewBuilder()
+    earlier.feed(told.events[:number])
+
+    RunFolder(folder, Mask(), earlier=earlier).write(told.events, told.state, hashes=hashes_of(told))
+
+    assert contents(folder) == fresh(tmp_path, told)
+    assert earlier.seq == (len(told.events) if number == 30 else number)

@@ -28,6 +28,7 @@ from podium.runtime.answers import validate_answer
 from podium.runtime.commands import DONE, decode_reply
 from podium.runtime.records import events_of, read_records, untrusted
 from podium.runtime.status import status_of
+from podium.views.run.builder import RunViewBuilder
 
 CHAIN_HEAD: Final = "chain_head"
 
@@ -51,6 +52,8 @@ class Log:
         self.state = state
         self.events = events
         self.earlier_events = len(events)
+        self._earlier = RunViewBuilder()
+        self._earlier.feed(events)
         self.hashes = hashes
         """Those of the events in their chain."""
         self.replies: dict[str, Reply] = {}
@@ -77,6 +80,9 @@ class Log:
         elif queued is not None:
             self.reply(queued, DONE)
         return result.effects
+
+    def earlier_view(self) -> RunViewBuilder:
+        return self._earlier.copy()
 
     def reply(self, queued: QueuedCommand, text: str) -> None:
         """Answer a command that led to no event."""

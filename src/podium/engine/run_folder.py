@@ -58,6 +58,7 @@ class RunFolder:
         *,
         render: Render = as_written,
         exporters: Sequence[RunExporter] = (),
+        earlier: RunViewBuilder | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._dir = run_dir
@@ -66,6 +67,8 @@ class RunFolder:
         self._exporters = exporters
         self._clock = clock
         self._builder = RunViewBuilder()
+        self._earlier = earlier
+        """Saves reading all events again, if an earlier owner wrote the lines of exactly these."""
         self._count = 0
         self._is_first = True
         self._is_current = False
@@ -74,6 +77,7 @@ class RunFolder:
         self._files: dict[str, WrittenFile] = {}
         """What each growing file must have before the next lines; absent: not compared yet."""
         self._written: dict[str, str] = {}
+        self._rows = files.StepRows()
         self._next = 0.0
         self._events: Sequence[Event] = ()
 
@@ -99,9 +103,10 @@ class RunFolder:
             self._take_over(events, hashes)
         self._add_lines(events)
         self._write_growing()
-        if hashes and not patient:
-            write_marker(self._dir, self._files, hashes, self._count)
         self._write_snapshots(state)
+        if hashes and not patient:
+            run_text = encode_utf8(self._written[files.RUN])
+            write_marker(self._dir, self._files, run_text, hashes, self._count)
         self._is_current = True
         took = self._clock() - start
         self._next = start + took + SHARE * took
@@ -116,8 +121,12 @@ class RunFolder:
         """Go on after the lines that an earlier owner wrote, if they are still there unchanged."""
         unchanged = unchanged_files(self._dir, growing_logs.GROWING, hashes[: len(events)], self._mask)
         if unchanged is not None:
-            self._count, self._files = unchanged
-            self._builder.feed(events[: self._count])
+            self._count, self._files = unchanged.seq, unchanged.growing
+            if self._earlier is not None and self._earlier.seq == self._count:
+                self._builder = self._earlier
+            else:
+                self._builder.feed(events[: self._count])
+            self._rows.take_over(self._builder.view().steps, unchanged.run_text.decode("utf-8", "replace"))
             self._is_first = False
             self._discard_leftovers()
 
@@ -181,7 +190,8 @@ class RunFolder:
         else:
             view = with_stored(view, read_stored(self._dir))
         for name, text_of in SNAPSHOTS.items():
-            text = self._mask.text(text_of(view))
+            made = files.run_text(view, self._rows) if name == files.RUN else text_of(view)
+            text = self._mask.text(made)
             if self._written.get(name) != text:
                 atomic.write(self._dir / name, encode_utf8(text))
                 self._written[name] = text

@@ -54,7 +54,9 @@ async def own_run(
             await clean_up(host)
         log = open_log(store, host.run, run.workflow, host.run_dir)
         render = question_renderer(host.project)
-        folder = RunFolder(host.run_dir, host.mask, render=render, exporters=exporters)
+        folder = RunFolder(
+            host.run_dir, host.mask, render=render, exporters=exporters, earlier=log.earlier_view()
+        )
         try:
             if log.state.ended is not None:
                 await _finish(store, log, host, folder)

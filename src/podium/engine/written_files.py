@@ -1,9 +1,9 @@
 """What the last owner of a run left in its growing files, so that the next one need not make all lines again to compare.
 
-`written.json` in the run folder has the size and digest of each growing file, and the number and chain hash of the event
-up to which they were written. Rule: it is believed only if every file is exactly as it says and the log has that very
-event; whatever differs, the files are compared with the events as if it were missing. Like the files, it is a view of
-the log: nothing else relies on it.
+`written.json` in the run folder has the size and digest of each growing file and of `run.json`, and the number and chain
+hash of the event up to which they were written. Rule: it is believed only if every growing file is exactly as it says and
+the log has that very event; whatever differs, the files are compared with the events as if it were missing. A `run.json`
+that differs is made again. Like the files, it is a view of the log: nothing else relies on it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from podium import __version__
 from podium.files import atomic
 from podium.redaction.mask import Mask
+from podium.views.files.snapshot import RUN
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -30,25 +31,42 @@ MOST_BYTES: Final = 1 << 16
 class WrittenFile(NamedTuple):
     size: int
     digest: _Hash
-    """Of the whole content; it goes on with what is appended."""
+    """Of the whole content; it is updated with what is appended."""
+
+
+class UnchangedFiles(NamedTuple):
+    seq: int
+    """How many events the files have the lines of."""
+    growing: dict[str, WrittenFile]
+    run_text: bytes
+    """The content of `run.json`; empty if it is not as its last owner left it."""
 
 
 def digest_of(data: bytes) -> _Hash:
     return hashlib.sha256(data, usedforsecurity=False)
 
 
-def write_marker(folder: Path, files: Mapping[str, WrittenFile], hashes: Sequence[str], count: int) -> None:
+def write_marker(
+    folder: Path, growing: Mapping[str, WrittenFile], run_text: bytes, hashes: Sequence[str], count: int
+) -> None:
     """Note that the files have the lines of the first `count` events; `hashes` are those of the chain."""
-    sums = {name: [file.size, file.digest.hexdigest()] for name, file in files.items()}
-    marker = {"podium": __version__, "seq": count, "hash": hashes[count - 1], "files": sums}
+    sums = {name: _sum_of(file) for name, file in growing.items()}
+    run_sum = _sum_of(_file_of(run_text))
+    marker = {
+        "podium": __version__,
+        "seq": count,
+        "hash": hashes[count - 1],
+        "files": sums,
+        "run": run_sum,
+    }
     # Not forced to the disk: one that is behind the files, or ahead of them, does not match them.
     atomic.write(folder / MARKER, json.dumps(marker).encode(), fsync=False)
 
 
 def unchanged_files(
     folder: Path, names: Sequence[str], hashes: Sequence[str], mask: Mask
-) -> tuple[int, dict[str, WrittenFile]] | None:
-    """How many events the files have the lines of, and the files; None if one is not as its last owner left it.
+) -> UnchangedFiles | None:
+    """What the last owner wrote; None if a growing file is not as it left it.
 
     A file with a text that is a secret by now does not count as unchanged, so that it is written again without.
     """
@@ -62,14 +80,26 @@ def unchanged_files(
         return None
     files = {}
     for name in names:
-        data = content_of(folder / name)
-        if data is None or mask.apply(data) != data:
+        data = _unchanged(folder / name, sums[name], mask)
+        if data is None:
             return None
-        file = WrittenFile(len(data), digest_of(data))
-        if sums[name] != [file.size, file.digest.hexdigest()]:
-            return None
-        files[name] = file
-    return count, files
+        files[name] = _file_of(data)
+    return UnchangedFiles(count, files, _unchanged(folder / RUN, marker.get("run"), mask) or b"")
+
+
+def _unchanged(path: Path, expected: Any, mask: Mask) -> bytes | None:
+    data = content_of(path)
+    if data is None or _sum_of(_file_of(data)) != expected or mask.apply(data) != data:
+        return None
+    return data
+
+
+def _file_of(data: bytes) -> WrittenFile:
+    return WrittenFile(len(data), digest_of(data))
+
+
+def _sum_of(file: WrittenFile) -> list[int | str]:
+    return [file.size, file.digest.hexdigest()]
 
 
 def _read_marker(folder: Path) -> dict[str, Any] | None:

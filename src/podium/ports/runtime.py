@@ -21,6 +21,7 @@ from podium.ports.store import RunHead
 if TYPE_CHECKING:
     from podium.core.model import Workflow
     from podium.core.state import State
+    from podium.views.run.builder import RunViewBuilder
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,9 @@ class DrivenRun(Protocol):
     @property
     def earlier_events(self) -> int:
         """How many of the events are from before this process became the owner."""
+
+    def earlier_view(self) -> RunViewBuilder:
+        """A builder that has been fed these earlier events; it belongs to the caller."""
 
     @property
     def replies(self) -> Mapping[str, Reply]:

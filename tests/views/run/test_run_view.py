@@ -270,3 +270,19 @@ def test_a_long_run_is_viewed_in_linear_time(tmp_path: Path) -> None:
 
     assert len(before) > 100
     assert kept <= 3
+
+
+def test_a_copy_of_a_builder_goes_its_own_way(tmp_path: Path) -> None:
+    told = tell(tmp_path)
+    for number in range(0, len(told.events), 7):
+        builder = RunViewBuilder()
+        builder.feed(told.events[:number])
+        before, twin = builder.view(), builder.copy()
+
+        twin.feed(told.events[number:])
+        twin.leave()
+
+        assert builder.view() == before
+        builder.feed(told.events[number:])
+        builder.leave()
+        assert builder.view() == twin.view()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
 from functools import partial
 from typing import Final, Self
 
@@ -15,7 +14,6 @@ import click
 from podium.app.project import Project
 from podium.app.run.answer import speaker
 from podium.app.run.drive import InterruptPrompt, Observer
-from podium.core.events import Event
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Refusal
 from podium.core.state import State
@@ -81,7 +79,7 @@ class Foreground:
 
     def on_turn(self, driven: DrivenRun) -> None:
         if self._driven is None:
-            self._skip(driven.events[: driven.earlier_events])
+            self._skip(driven.earlier_view())
         self._driven = driven
         self._builder.feed(driven.events[self._count :])
         self._count = len(driven.events)
@@ -92,10 +90,9 @@ class Foreground:
         if time.monotonic() - self._drawn > DRAW_S:
             self._update()
 
-    def _skip(self, events: Sequence[Event]) -> None:
+    def _skip(self, earlier: RunViewBuilder) -> None:
         """What happened before is not printed again."""
-        self._builder.feed(events)
-        self._count = len(events)
+        self._builder, self._count = earlier, earlier.seq
         self._live.skip(self._builder.view())
 
     def _update(self) -> None:
@@ -170,7 +167,9 @@ class Foreground:
         """Print how the run ended; returns the exit code."""
         if self._driven is None:
             # There was nothing to do: the run had ended.
-            self._skip(events_of(self._project.queries.events(self._run)))
+            whole = RunViewBuilder()
+            whole.feed(events_of(self._project.queries.events(self._run)))
+            self._skip(whole)
         view = with_state(self._builder.view(), state, question_renderer(self._project.root))
         if view.status == "waiting":
             view = view._replace(status="parked")  # This process releases it now.

@@ -25,9 +25,13 @@ DOLLAR: Final = 1_000_000
 
 def run_data(view: RunView, now: Millis | None = None) -> dict[str, Any]:
     """The whole run. The duration of a running step ends at `now`, by default the time of the newest event."""
+    steps = [step_data(step, view.at if now is None else now) for step in view.steps]
+    return {**head_data(view), "steps": steps, **end_data(view)}
+
+
+def end_data(view: RunView) -> dict[str, Any]:
+    """What follows the steps."""
     return {
-        **head_data(view),
-        "steps": [step_data(step, view.at if now is None else now) for step in view.steps],
         "outputs": dict(view.outputs),
         "agents": [agent_data(agent) for agent in view.agents],
         "reviews": [review_data(review) for review in reviews_of(in_view(view.steps))],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from podium.core.addresses import ROOT
 from podium.core.json_text import spaced_json
-from podium.core.types import CONTINUING_OUTCOMES, Address
-from podium.views.files.run_json import head_data, run_data
+from podium.core.types import CONTINUING_OUTCOMES, Address, Millis
+from podium.views.files.run_json import end_data, head_data, step_data
 from podium.views.plain import as_text
 from podium.views.run.view import RunView, StepView, duration_of
 
@@ -17,13 +17,47 @@ MANIFEST: Final = "run_manifest.yaml"
 STATE: Final = "state.json"
 RUN: Final = "run.json"
 
+STEPS_START: Final = '  "steps": ['
+LIST_END: Final = "  ]"
+INDENT: Final = "    "
+
 SHOWN_BYTES: Final = 8 << 10
 TRUNCATED: Final = "\n[truncated]"
 
 
-def run_text(view: RunView) -> str:
+class StepRows:
+    """The lines of the steps in `run.json`. The line of a step that has ended is made once, however often it is written."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Address, tuple[StepView, str]] = {}
+
+    def row(self, step: StepView, now: Millis) -> str:
+        if step.ended is None:
+            return spaced_json(step_data(step, now))  # Its duration grows.
+        same, row = self._rows.get(step.path, (None, ""))
+        if same is not step:
+            row = spaced_json(step_data(step, now))
+            self._rows[step.path] = (step, row)
+        return row
+
+    def take_over(self, steps: Sequence[StepView], text: str) -> None:
+        """Use the lines of a `run.json` that was written when the run had these steps."""
+        rows = text.partition(f"\n{STEPS_START}\n")[2].partition(f"\n{LIST_END},\n")[0].split(f",\n{INDENT}")
+        if len(rows) != len(steps):
+            return
+        rows[0] = rows[0].removeprefix(INDENT)
+        for step, row in zip(steps, rows, strict=True):
+            if step.ended is not None and row.startswith(f'{{"path": "{step.path}", '):
+                self._rows[step.path] = (step, row)
+
+
+def run_text(view: RunView, rows: StepRows | None = None) -> str:
     """The text of `run.json`: what `podium show --json` prints, including the texts of questions."""
-    return readable(run_data(view))
+    rows = rows or StepRows()
+    start, end = readable(head_data(view)), readable(end_data(view))
+    lines = f",\n{INDENT}".join([rows.row(step, view.at) for step in view.steps])
+    steps = f"{STEPS_START}\n{INDENT}{lines}\n{LIST_END}" if lines else f"{STEPS_START}]"
+    return f"{start[:-3]},\n{steps},\n{end[2:]}"
 
 
 def manifest_text(view: RunView) -> str:
@@ -83,8 +117,11 @@ def _steps(scope: Address, children: Mapping[Address, list[StepView]], view: Run
 
 
 def _step(step: StepView, children: Mapping[Address, list[StepView]], view: RunView) -> dict[str, Any]:
-    rounds = [child for child in children.get(step.path, ()) if is_iteration(child)]
     row = _result(step, view)
+    below = children.get(step.path)
+    if not below:
+        return row
+    rounds = [child for child in below if is_iteration(child)]
     if rounds:
         row["iterations"] = [_iteration(step, child, children, view) for child in rounds]
     inner = _steps(step.path, children, view)

@@ -10,7 +10,7 @@ from podium.views.format import duration, iso
 from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.view import RunView, StepView, duration_of, elapsed
 from podium.views.text.costs import cost, fallback_text, limit_text, outcome_text, usage_text
-from podium.views.text.landing import landing_note, landing_words
+from podium.views.text.landing import landing_note, landing_words, landings
 from podium.views.text.next_steps import next_steps, waits_for
 
 SUMMARY: Final = "run_summary.md"
@@ -100,6 +100,8 @@ def _reviews(view: RunView) -> Iterator[tuple[str, ...]]:
 
 def _people(view: RunView) -> Iterator[tuple[str, ...]]:
     for step in view.steps:
+        if not step.result:
+            continue
         action = step.result.get("action")
         verdict = step.result.get("verdict")
         if isinstance(action, str) and isinstance(verdict, dict):
@@ -123,7 +125,7 @@ def _agents(view: RunView) -> Iterator[tuple[str, ...]]:
 def _windows(view: RunView) -> Iterator[tuple[str, ...]]:
     """The context windows of the last attempts that are nearly full."""
     for step in view.steps:
-        full = step.result.get("context")
+        full = step.result.get("context") if step.result else None
         if isinstance(full, Mapping) and full.get("advice"):
             agent = _cell(as_text(step.result.get("agent")))
             yield f"`{step.path}`", agent, f"{full['percent']}%", str(full["health"]), str(full["advice"])
@@ -137,10 +139,8 @@ def _result(view: RunView) -> str:
         lines.append(
             f"Tree `{short_id(view.tree)}`, based on `{short_id(view.base)}` of `{view.branch or 'the project'}`."
         )
-    for step in view.steps:
-        words = landing_words(step, "`")
-        if words is not None:
-            lines.append(f"- `{step.path}` {words}")
+    for step in landings(view):
+        lines.append(f"- `{step.path}` {landing_words(step, '`')}")
         if landing_note(step):
             lines.append(f"  **{_cell(landing_note(step), 2_000)}**")
     for name, value in view.outputs.items():

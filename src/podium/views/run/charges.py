@@ -43,6 +43,12 @@ class ChargeReader:
     def __init__(self) -> None:
         self._in_flight: dict[Address, events.AttemptStarted] = {}
 
+    def copy(self) -> ChargeReader:
+        """One that has been fed the same events."""
+        twin = ChargeReader()
+        twin._in_flight = dict(self._in_flight)
+        return twin
+
     def take(self, event: Event) -> tuple[Charge, ...]:
         """The charges that an event adds; reused results and commands cost nothing."""
         match event:

@@ -51,6 +51,14 @@ class Freshness:
         self._merged: set[Address] = set()
         """Members whose work reached the head only as part of a merged tree."""
 
+    def copy(self) -> Freshness:
+        """One that has been fed the same events."""
+        twin = Freshness()
+        twin._newest = {parent: dict(children) for parent, children in self._newest.items()}
+        twin._outdated, twin._judged = set(self._outdated), set(self._judged)
+        twin._joining, twin._merged = dict(self._joining), set(self._merged)
+        return twin
+
     def take(self, event: Event) -> None:
         match event:
             case events.StepEntered():
@@ -83,6 +91,9 @@ class Freshness:
 
     def marked(self, steps: Iterable[StepView]) -> Iterator[StepView]:
         """The steps, with stale ones marked; a parent comes before its children, which inherit its state."""
+        if not self._outdated and not self._merged:
+            yield from steps
+            return
         outdated, merged = set(self._outdated), set(self._merged)
         for step in steps:
             if step.parent in outdated:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.views.plain import one_line, short_id
-from podium.views.run.view import StepView
+from podium.views.run.view import RunView, StepView
 
 FOR_A_PERSON: Final = ("in_the_way", "taken_off", "git")
 """Reasons of a failed landing that the user can fix and then retry."""
+
+
+def landings(view: RunView) -> Iterator[StepView]:
+    """The steps that have landed a commit."""
+    return (step for step in view.steps if step.result and step.landed is not None)
 
 
 def landing_words(step: StepView, quote: str = "") -> str | None:

@@ -10,7 +10,7 @@ from podium.views.format import clock, duration, plural
 from podium.views.plain import as_text, harmless, one_line, short_id
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
 from podium.views.text.costs import cost, fallback_text, outcome_text, run_cost
-from podium.views.text.landing import FOR_A_PERSON, landing_note, landing_words
+from podium.views.text.landing import FOR_A_PERSON, landing_note, landing_words, landings
 from podium.views.text.next_steps import Hint, background, next_steps, waits_for
 
 Tone: TypeAlias = Literal["good", "bad", "wait", "dim", "bold"]
@@ -152,10 +152,8 @@ def next_step_lines(view: RunView, paint: Paint) -> Iterator[str]:
     if view.tree is not None and view.tree != view.base and view.ended is not None:
         yield ""
         yield f"result: tree {short_id(view.tree)}, based on {short_id(view.base)}"
-    for step in view.steps:
-        words = landing_words(step)
-        if words is not None:
-            yield f"{step.path} {words}"
+    for step in landings(view):
+        yield f"{step.path} {landing_words(step)}"
         if landing_note(step):
             yield paint(f"  {landing_note(step)}", "bad")
     if hints:
