@@ -104,6 +104,61 @@ def test_base64_of_a_longer_text_hides_the_secret_at_every_alignment(before: int
     assert len(out) <= len("***") + 2 * 8
 
 
+LINE_ENDS = {
+    "unix": "\n",
+    "windows": "\r\n",
+    "in JSON": "\\n",
+    "windows in JSON": "\\r\\n",
+    "twice in JSON": "\\\\n",
+}
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize("end", LINE_ENDS)
+@pytest.mark.parametrize("indent", ["", "    ", "\t\t"])
+@pytest.mark.parametrize("encoding", ["base64", "base64_urlsafe", "hex"])
+def test_an_encoding_is_masked_wherever_its_lines_break(encoding: str, indent: str, end: str) -> None:
+    """`base64` wraps at 76 columns, PEM at 64, `xxd -p` at 60; what is before the secret decides where it breaks."""
+    secret = "sk-ant-0123456789-abcdefghij"
+
+    def encode(raw: bytes) -> str:
+        urlsafe = base64.urlsafe_b64encode(raw).decode()
+        return (
+            raw.hex()
+            if encoding == "hex"
+            else urlsafe
+            if "url" in encoding
+            else base64.b64encode(raw).decode()
+        )
+
+    mask = Mask({"key": secret})
+    for before in range(80):
+        whole = encode(b"." * before + secret.encode() + b"." * 50)
+        for width in (60, 64, 70, 76, 5):
+            lines = [whole[at : at + width] for at in range(0, len(whole), width)]
+            text = (LINE_ENDS[end] + indent).join(lines).encode()
+            out = mask.apply(text)
+            left = re.sub(rb"\\\\|[^A-Za-z0-9_+/-]|\\", b"", re.sub(rb"\\+[rn]|\*\*\*", b"", out))
+            assert b"***" in out and len(left) <= len(whole) - (len(secret) * 4 // 3 - 4), (
+                before,
+                width,
+                out,
+            )
+            if before % 17 == 0:
+                assert masked(mask, text, list(range(len(text)))) == out
+
+
+def test_a_key_that_is_printed_in_two_lines_is_masked() -> None:
+    assert Mask({"key": "sk-ant-0123456789"}).text("> sk-ant-01\n    23456789 <") == "> *** <"
+
+
+def test_a_line_arrives_at_once_unless_its_end_may_begin_a_secret() -> None:
+    stream = Mask({"key": "sk-ant-0123456789"}).stream()
+
+    assert stream.feed(b'{"type": "text"}\n') == b'{"type": "text"}\n'
+    assert stream.feed(b"all tests\n") == b"all tests\n"
+
+
 def test_each_line_of_a_key_is_masked_alone() -> None:
     key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\r\nhkiG9w0BAQEFAASC\n-----END KEY-----\n"
 

@@ -2,8 +2,8 @@
 
 Every encoding is a fixed byte string, so that the mask can search for all of them in one linear pass. Covered: raw,
 JSON (once and twice escaped, both cases of \\uXXXX, escaped slashes), URL (five sets of safe characters, both cases
-of the hex digits, plus for space, every byte), HTML, hex in both cases, base64 in both alphabets at all three alignments and
-wrapped at 64 or 76 columns. Not covered: encryption, compression, reversal, one character per line.
+of the hex digits, plus for space, every byte), HTML, hex in both cases, base64 in both alphabets at all three alignments.
+The mask also recognizes them in lines of any width. Not covered: encryption, compression, reversal.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 SHORTEST: Final = 6
@@ -19,27 +19,39 @@ SHORTEST: Final = 6
 
 # Characters that encoders do not escape: RFC 3986, Python's quote, JavaScript's encodeURIComponent and encodeURI, curl.
 URL_SAFE: Final = ("", "/", "!'()*~", ";,/?:@&=+$!~*'()#", "-._~/:")
-WRAPS: Final = ((64, "\n"), (76, "\n"), (64, "\r\n"), (76, "\r\n"))
 UNICODE_ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
 PERCENT_ESCAPE: Final = re.compile(r"%[0-9A-F]{2}")
 
 
 def encodings(secret: str) -> frozenset[bytes]:
     """Every encoding of a secret and of each of its lines, because tools print the lines of a key separately."""
+    return _each(secret, _texts) | wrapped_encodings(secret)
+
+
+def wrapped_encodings(secret: str) -> frozenset[bytes]:
+    """Those that tools print in lines of a fixed width."""
+    return _each(secret, _wrapped)
+
+
+def _each(secret: str, encode: Callable[[str], Iterator[bytes]]) -> frozenset[bytes]:
     lines = [line.strip() for line in secret.splitlines()]
     parts = {secret, *(line for line in lines if len(line) >= SHORTEST)}
-    return frozenset(encoding for part in parts for encoding in _encodings(part) if len(encoding) >= SHORTEST)
+    return frozenset(encoding for part in parts for encoding in encode(part) if len(encoding) >= SHORTEST)
 
 
-def _encodings(secret: str) -> Iterator[bytes]:
+def _texts(secret: str) -> Iterator[bytes]:
     raw = secret.encode("utf-8", "surrogateescape")
     yield raw
-    yield raw.hex().encode()
-    yield raw.hex().upper().encode()
     import html  # Its table of entities takes time, and most runs have no secret.
 
     for text in (*_json(secret), *_url(raw), html.escape(secret), html.escape(secret, quote=False)):
         yield text.encode("utf-8", "surrogateescape")
+
+
+def _wrapped(secret: str) -> Iterator[bytes]:
+    raw = secret.encode("utf-8", "surrogateescape")
+    yield raw.hex().encode()
+    yield raw.hex().upper().encode()
     for text in _base64(raw):
         yield text.encode()
         yield text.translate(str.maketrans("+/", "-_")).encode()
@@ -75,6 +87,3 @@ def _base64(raw: bytes) -> Iterator[str]:
         text = base64.b64encode(bytes(shift) + raw + bytes(2)).decode()
         first, last = -(-8 * shift // 6), 8 * (shift + len(raw)) // 6
         yield text[first:last]
-        if shift == 0:
-            for width, newline in WRAPS:
-                yield newline.join(text[at : min(at + width, last)] for at in range(0, last, width))

@@ -14,21 +14,34 @@ from itertools import groupby
 from typing import Final
 
 from podium.errors import ConfigurationError
-from podium.redaction.encodings import SHORTEST, encodings
+from podium.redaction.encodings import SHORTEST, encodings, wrapped_encodings
 
 MASK: Final = b"***"
 # Long enough to be rare in harmless text, shorter than every encoding.
 HEAD: Final = 4
 
 
+# The end of a line as it is, and as JSON writes it once or twice escaped, with the indentation of the next line.
+BREAK: Final = rb"(?:\r?\n|(?:\\{1,2}r)?\\{1,2}n)[ \t]{0,40}"
+BEGUN_BREAK: Final = rb"(?:\r?(?:\n[ \t]{0,40})?|\\{1,2}(?:r(?:\\{1,2})?)?|(?:\\{1,2}r)?\\{1,2}n[ \t]{0,40})"
+MOST_BREAK: Final = 46
+# Most positions fail here, before any head is tried.
+NEAR_BREAK: Final = rb"(?=[^\r\n\\]{0,2}[\r\n\\])"
+_BREAK: Final = re.compile(BREAK)
+_BEGUN: Final = re.compile(BEGUN_BREAK + rb"\Z")
+_SOLID: Final = re.compile(rb"[!-\[\]-~\x80-\xff]+")
+"""What a line break inside cannot be a part of."""
+
+
 class Mask:
     """The secrets to hide; created once per run, because preparing the encodings costs far more than searching."""
 
-    __slots__ = ("_by_head", "_heads", "_shapes")
+    __slots__ = ("_begun_heads", "_broken_heads", "_by_head", "_heads", "_shapes", "_wrapped")
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         """Prepare a mask; `secrets` maps the name of each secret, for messages, to its value."""
         self._shapes: tuple[bytes, ...] = ()
+        self._wrapped: frozenset[bytes] = frozenset()
         self.learn(secrets or {})
 
     def learn(self, secrets: Mapping[str, str]) -> None:
@@ -36,13 +49,18 @@ class Mask:
         shapes = set(self._shapes)
         for name, value in secrets.items():
             if value:
-                shapes |= encodings(_without_stars(name, value))
+                core = _without_stars(name, value)
+                shapes |= encodings(core)
+                self._wrapped |= wrapped_encodings(core)
         # The longest is tried first, so that no tail of it remains after a mask of a shorter one.
         self._shapes = tuple(sorted(shapes, key=len, reverse=True))
         self._by_head: dict[bytes, list[bytes]] = {}
         for shape in self._shapes:
             self._by_head.setdefault(shape[:HEAD], []).append(shape)
-        self._heads = re.compile(_any_of(sorted(self._by_head))) if shapes else None
+        wrapped = sorted({shape[:HEAD] for shape in self._wrapped})
+        self._heads = re.compile(_first_bytes(sorted(self._by_head), wrapped)) if shapes else None
+        self._broken_heads = re.compile(_any_of(wrapped, b"(?:" + BREAK + b")?"))
+        self._begun_heads = re.compile(_beginning_of(wrapped) + BEGUN_BREAK + rb"\Z")
 
     def __repr__(self) -> str:
         return f"Mask({len(self._shapes)} shapes)"
@@ -69,26 +87,37 @@ class Mask:
         if match:
             return match.start()
         # Near the end there is no whole head, but an encoding may start here and continue in the next chunk.
-        for position in range(max(after, len(data) - HEAD + 1), len(data)):
+        begun = self._begun_heads.search(data, max(after, len(data) - HEAD * (1 + MOST_BREAK)))
+        last = len(data) if begun is None or not self._shapes else begun.start()
+        for position in range(max(after, len(data) - HEAD + 1), last):
             if any(head.startswith(data[position:]) for head in self._by_head):
                 return position
-        return None
+        return last if last < len(data) else None
 
     def length_at(self, data: bytearray, at: int) -> int | None:
         """The length of the secret that starts here; 0 if none does, None if more bytes are needed to decide."""
-        available = len(data) - at
-        if available < HEAD:
+        if len(data) - at < HEAD or self._begun_heads.match(data, at):
             return None
-        for shape in self._by_head[bytes(data[at : at + HEAD])]:
-            if data.startswith(shape, at):
-                return len(shape)
-            if available < len(shape) and shape.startswith(data[at:]):
-                return None
+        for shape in self._shapes_at(data, at):
+            length = _length(shape, data, at)
+            if length != 0:
+                return length
         return 0
 
     def whole_length_at(self, data: bytearray, at: int) -> int:
         """The same when no more bytes will follow."""
-        return next((len(shape) for shape in self._shapes if data.startswith(shape, at)), 0)
+        return next(
+            (length for shape in self._shapes_at(data, at) if (length := _length(shape, data, at))), 0
+        )
+
+    def _shapes_at(self, data: bytearray, at: int) -> Sequence[bytes]:
+        """Those that have the head at this position, as it is or with line breaks in it."""
+        head = bytes(data[at : at + HEAD])
+        shapes = self._by_head.get(head, [])
+        match = self._broken_heads.match(data, at)
+        if match is None or match[0] == head:
+            return shapes
+        return sorted((*shapes, *self._by_head[_BREAK.sub(b"", match[0])]), key=len, reverse=True)
 
 
 class MaskStream:
@@ -134,12 +163,70 @@ class MaskStream:
         return bytes(out)
 
 
-def _any_of(heads: Sequence[bytes]) -> bytes:
+def _length(shape: bytes, data: bytearray, at: int) -> int | None:
+    """The length of a shape at a position, also in several lines; 0 if it is not there, None if that is not known yet."""
+    if data.startswith(shape, at):
+        return len(shape)
+    if len(data) - at < len(shape) and shape.startswith(data[at:]):
+        return None
+    return _broken_length(shape, data, at) if _SOLID.fullmatch(shape) else 0
+
+
+def _broken_length(shape: bytes, data: bytearray, at: int) -> int | None:
+    end = at
+    for number, byte in enumerate(shape):
+        if number and end < len(data) and data[end] != byte:
+            match = _BREAK.match(data, end)
+            if match is None or match.end() == len(data):
+                return None if _BEGUN.match(data, end) else 0
+            end = match.end()
+        if end == len(data):
+            return None
+        if data[end] != byte:
+            return 0
+        end += 1
+    return end - at
+
+
+NEVER: Final = b"(?!)"
+
+
+def _any_of(heads: Sequence[bytes], between: bytes = b"") -> bytes:
     """A pattern that branches byte by byte, because a key of fifty lines has 600 heads, too many to try in turn."""
+    if not heads:
+        return NEVER
     if len(heads) == 1:
-        return re.escape(heads[0])
+        return between.join(re.escape(heads[0][at : at + 1]) for at in range(len(heads[0])))
     groups = groupby(heads, key=lambda head: head[:1])
-    branches = (re.escape(first) + _any_of([head[1:] for head in same]) for first, same in groups)
+    branches = (
+        re.escape(first) + between + _any_of([head[1:] for head in same], between) for first, same in groups
+    )
+    return b"(?:" + b"|".join(branches) + b")"
+
+
+def _first_bytes(heads: Sequence[bytes], wrapped: Sequence[bytes]) -> bytes:
+    """A pattern for a head as it is or with line breaks in it. Each branch begins with a byte: that is searched fast."""
+    branches = []
+    for first, same in groupby(heads, key=lambda head: head[:1]):
+        rests = [_any_of([head[1:] for head in same])]
+        broken = [head[1:] for head in wrapped if head[:1] == first]
+        if broken:
+            between = b"(?:" + BREAK + b")?"
+            rests.append(NEAR_BREAK + between + _any_of(broken, between))
+        branches.append(re.escape(first) + b"(?:" + b"|".join(rests) + b")")
+    return b"|".join(branches)
+
+
+def _beginning_of(heads: Sequence[bytes]) -> bytes:
+    """A pattern for the first bytes of a head, at least one and not all, with line breaks between them."""
+    if not heads:
+        return NEVER
+    groups = groupby(heads, key=lambda head: head[:1])
+    branches = []
+    for first, same in groups:
+        rest = [head[1:] for head in same if len(head) > 2]
+        more = b"(?:(?:" + BREAK + b")?" + _beginning_of(rest) + b")?" if rest else b""
+        branches.append(re.escape(first) + more)
     return b"(?:" + b"|".join(branches) + b")"
 
 
