@@ -60,6 +60,8 @@ def test_usage_and_cost_are_those_that_the_agent_reports(tmp_path: Path) -> None
 def test_a_key_whose_api_is_known_stays_with_the_broker(tmp_path: Path) -> None:
     own = {
         "key": ["GOOSE_KEY", "OTHER"],
+        "expose": ["OTHER"],
+        "server_tools": ["web_search"],
         "service": {
             "url": "https://goose.example/v1",
             "variable": "GOOSE_URL",
@@ -81,8 +83,39 @@ def test_a_key_whose_api_is_known_stays_with_the_broker(tmp_path: Path) -> None:
     )
     assert gemini.env == {"GEMINI_API_KEY": DUMMY_KEY, "GOOGLE_GEMINI_BASE_URL": URL}
     assert goose.service.headers == {"Authorization": "Bearer g-123456"}
+    assert (goose.service.server_tools, gemini.service.server_tools) == (
+        frozenset({"web_search"}),
+        frozenset(),
+    )
     assert goose.env == {"GOOSE_KEY": DUMMY_KEY, "GOOSE_URL": URL, "OTHER": "o-123456"}
     assert (direct.service, direct.env) == (None, {"GEMINI_API_KEY": "k-123456"})
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize(
+    ("keys", "fact"),
+    [
+        (["GOOSE_KEY"], "its API is not known, so the agent itself would get GOOSE_KEY"),
+        (["GEMINI_API_KEY", "GOOSE_KEY"], "the broker serves GEMINI_API_KEY only, so the agent itself would"),
+        (["GOOSE_KEY", "OPENAI_API_KEY"], "the broker serves OPENAI_API_KEY only, so the agent itself would"),
+    ],
+)
+def test_a_key_that_the_broker_cannot_use_is_passed_on_only_if_the_file_says_so(
+    tmp_path: Path, keys: list[str], fact: str
+) -> None:
+    env = dict.fromkeys(keys, "k-123456")
+    with pytest.raises(ConfigurationError, match=fact) as refused:
+        Acp().prepare(asked(tmp_path, "well", config={"key": keys}, env=env, brokered=True))
+    assert refused.value.hint == (
+        "describe the API under service, or let the agent have the key: expose: [GOOSE_KEY]"
+    )
+
+    config = {"key": keys, "expose": ["GOOSE_KEY"]}
+    program, _ = Acp().prepare(asked(tmp_path, "well", config=config, env=env, brokered=True))
+    assert program.env["GOOSE_KEY"] == "k-123456"
+    assert "k-123456" not in [value for name, value in program.env.items() if name != "GOOSE_KEY"]
+    direct, _ = Acp().prepare(asked(tmp_path, "well", config={"key": keys}, env=env))
+    assert direct.env == env
 
 
 def test_an_api_without_an_address_is_named(tmp_path: Path) -> None:

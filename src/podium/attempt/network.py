@@ -9,14 +9,16 @@ from typing import Final
 
 from podium.attempt.host import Host
 from podium.core.model import Step
-from podium.ports.agent import AgentResult, ProgramSpec
+from podium.ports.agent import AgentResult, ProgramSpec, Progress
 from podium.ports.sandbox import BROKER, PROXY, EgressDecision, SandboxLevel, SandboxPolicy, Service
+from podium.views.plain import one_line
 
 ISOLATED_LEVELS: Final[tuple[SandboxLevel, ...]] = ("bubblewrap", "container")
 """Sandbox levels without a network, except for allowed hosts."""
 RECORD: Final = "egress.jsonl"
 MAX_DECISIONS: Final = 10_000
 """Logged per attempt, so that a process cannot fill the disk with requests."""
+MAX_REMOVED: Final = 20
 _BROKER: Final = f"http://{BROKER[0]}:{BROKER[1]}"
 _PROXY: Final = f"http://{PROXY[0]}:{PROXY[1]}"
 _NO_PROXY: Final = "127.0.0.1,localhost"
@@ -58,7 +60,8 @@ class EgressLog:
     """Appends each decision, masked, to a file next to the attempt's prompts and answers."""
 
     def __init__(self, host: Host, path: str, attempt: int) -> None:
-        self._host = host
+        self._host, self._path = host, path
+        self._removed: set[str] = set()
         self._place = host.log_dir(path, attempt) / RECORD
         self._count = 0
         self.last_call: EgressDecision | None = None
@@ -67,12 +70,21 @@ class EgressLog:
     def __call__(self, decision: EgressDecision) -> None:
         if decision.way == "broker":
             self.last_call = decision
+            self._report_removed(decision)
         self._count += 1
         if self._count > MAX_DECISIONS:
             return
         self._place.parent.mkdir(parents=True, exist_ok=True)
-        fields = {name: value for name, value in asdict(decision).items() if value is not None}
+        fields = {name: value for name, value in asdict(decision).items() if value not in (None, ())}
         line = self._host.mask.text(json.dumps({"at": self._host.now(), **fields}))
         handle = os.open(self._place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(f"{line}\n")
+
+    def _report_removed(self, decision: EgressDecision) -> None:
+        """Say once of each tool that the vendor does not get it."""
+        new = [word for word in decision.removed if word not in self._removed]
+        self._removed.update(new[:MAX_REMOVED])
+        for word in new[:MAX_REMOVED]:
+            text = f"not sent to the vendor, which would run it: {one_line(word, 100)}"
+            self._host.on_progress(self._path, Progress("note", f"{text}; see server_tools"))

@@ -1,46 +1,42 @@
 """Calls one model API for a caller that does not have its key.
 
-Each connection has one request: its head is checked and rewritten, its body is counted, and the response is passed on
-as it arrives, so that event streams work. The connection to the API is then closed.
+Each connection has one request: its head is checked and rewritten, its body is read and checked (server_tools.py), and
+the response is passed on as it arrives, without the key (response.py). The connection to the API is then closed.
 """
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
+from anyio import to_thread
 from anyio.abc import ByteReceiveStream, ByteStream, SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 from podium.egress.allowed_calls import Rule, check, rules
-from podium.egress.request_head import (
-    END,
-    LINGER_S,
-    MOST_HEAD,
-    PIECE,
-    Head,
-    HungUp,
-    Refused,
-    body_length,
-    read_head,
-    refuse,
-)
+from podium.egress.request_body import InvalidBody
+from podium.egress.request_head import LINGER_S, PIECE, Head, HungUp, Refused, body_length, read_head, refuse
 from podium.egress.reset_time import reset_at
+from podium.egress.response import InvalidResponse, pass_response, read_response_head
+from podium.egress.server_tools import Inspected, NotAllowed, inspect
 from podium.egress.tunnel import connect_proxy, open_tunnel
 from podium.egress.user_proxy import UserProxy, proxy_for
 from podium.ports.clock import wall_clock
 from podium.ports.sandbox import EgressDecision, OnDecision, Service
+from podium.redaction.encodings import SHORTEST
+from podium.redaction.mask import MASK, Mask
 
-MOST_BODY: Final = 64 * 1024 * 1024
+MOST_BODY: Final = 32 * 1024 * 1024
+SMALL_BODY: Final = 256 * 1024
 CONNECT_S: Final = 15.0
 CALLER_GONE: Final = 499
 """The status of a call whose caller did not wait for the response."""
@@ -51,7 +47,8 @@ LIMITED: Final = frozenset({429, 503, 529})
 HOP: Final = frozenset(
     "connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings".split()
 )
-OURS: Final = frozenset({"host", "content-length", "expect"})
+OURS: Final = frozenset({"host", "content-length", "expect", "accept-encoding", "content-encoding"})
+NOT_PACKED: Final = ("Accept-Encoding", "identity")
 KEYS: Final = frozenset(
     "authorization proxy-authorization cookie x-api-key api-key x-goog-api-key x-goog-user-project "
     "x-goog-iam-authorization-token x-goog-iam-authority-selector x-amz-security-token".split()
@@ -67,7 +64,6 @@ DETOURS: Final = (
     "x-rewrite",
 )
 """Prefixes of headers by which some servers accept another path, method or host."""
-_STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})(?: [\t -~\x80-\xff]*)?")
 
 
 class Upstream:
@@ -83,10 +79,23 @@ class Upstream:
         self.prefix = parts.path.rstrip("/")
         self.headers = tuple(service.headers.items())
         self.rules: tuple[Rule, ...] = rules(service.paths)
+        self.server_tools = service.server_tools
+        self.large_body = anyio.Lock()
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:
         return ssl.create_default_context()
+
+    @cached_property
+    def mask(self) -> Mask:
+        """Hides the key in responses, as it is sent and without the word before it."""
+        own = [value for _, value in self.headers]
+        if self.proxy is not None and self.proxy.authorization is not None:
+            own.append(self.proxy.authorization)
+        parts = {part for value in own for part in (value, value.rpartition(" ")[2])}
+        return Mask(
+            {part: part for part in parts if len(part.strip("*")) >= SHORTEST and MASK.decode() not in part}
+        )
 
     @cached_property
     def proxy(self) -> UserProxy | None:
@@ -111,9 +120,10 @@ class Upstream:
                 tls_standard_compatible=False,
             )
 
-    def request_head(self, head: Head, length: int) -> bytes:
+    def request(self, head: Head, body: bytes) -> bytes:
         """The rewritten request: without hop-by-hop headers, and with the key."""
-        fields = [("Host", self.authority), *_forwarded_fields(head, self.headers), *self.headers]
+        fields = [("Host", self.authority), *_forwarded_fields(head, self.headers), *self.headers, NOT_PACKED]
+        length = len(body)
         if length or head.method not in ("GET", "HEAD"):
             fields.append(("Content-Length", str(length)))
         origin = ""
@@ -123,9 +133,8 @@ class Upstream:
             if self.proxy.authorization is not None:
                 fields.append(("Proxy-Authorization", self.proxy.authorization))
         lines = [f"{head.method} {origin}{self.prefix}{head.target} HTTP/1.1", "Connection: close"]
-        return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in fields), "", ""]).encode(
-            "latin-1"
-        )
+        text = "\r\n".join([*lines, *(f"{name}: {value}" for name, value in fields), "", ""])
+        return text.encode("latin-1") + body
 
 
 def _forwarded_fields(head: Head, own: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
@@ -144,6 +153,7 @@ def _forwarded_fields(head: Head, own: tuple[tuple[str, str], ...]) -> Iterator[
 
 @dataclass(slots=True)
 class _Call:
+    method: str = ""
     status: int = CALLER_GONE
     reason: str = ""
     retry_at: Millis | None = None
@@ -154,8 +164,9 @@ async def broker(stream: SocketStream, upstream: Upstream, report: OnDecision) -
     reader, request_line, call = BufferedByteReceiveStream(stream), "", _Call()
     try:
         head = await read_head(reader)
-        request_line = f"{head.method} {head.target.partition('?')[0][:200]}"
+        request_line, call.method = f"{head.method} {head.target.partition('?')[0][:200]}", head.method
         length = _checked(head, upstream)
+        request = await _read_body(reader, length, upstream)
     except HungUp:
         return
     except Refused as refused:
@@ -163,9 +174,10 @@ async def broker(stream: SocketStream, upstream: Upstream, report: OnDecision) -
         await refuse(stream, reader, refused)
         return
     try:
-        await _forward(stream, reader, upstream, head, length, call)
+        await _forward(stream, reader, upstream, upstream.request(head, request.body), call)
     finally:
-        report(EgressDecision("broker", True, request_line, call.status, call.reason, call.retry_at))
+        decision = EgressDecision("broker", True, request_line, call.status, call.reason, call.retry_at)
+        report(replace(decision, removed=request.removed))
     if call.reason:
         await refuse(stream, reader, Refused(call.status, call.reason))
 
@@ -180,15 +192,47 @@ def _checked(head: Head, upstream: Upstream) -> int:
         raise Refused(413, f"the request body has more than {MOST_BODY} bytes")
     if head.values("expect"):
         raise Refused(417, "the Expect header is not supported")
+    if any(value.lower() != "identity" for value in head.values("content-encoding")):
+        raise Refused(415, "a compressed body cannot be checked; send it as it is")
     return length
+
+
+async def _read_body(reader: BufferedByteReceiveStream, length: int, upstream: Upstream) -> Inspected:
+    """The body as it may be sent. Large ones one at a time, since the sandbox may open many connections."""
+    if length <= SMALL_BODY:
+        return _inspected(await _receive(reader, length), upstream.server_tools)
+    async with upstream.large_body:
+        body = await _receive(reader, length)
+        return await to_thread.run_sync(_inspected, body, upstream.server_tools)
+
+
+async def _receive(reader: BufferedByteReceiveStream, length: int) -> bytes:
+    body = bytearray()
+    try:
+        while len(body) < length:
+            body += await reader.receive(min(length - len(body), PIECE))
+    except (anyio.EndOfStream, anyio.BrokenResourceError) as error:
+        raise HungUp from error
+    return bytes(body)
+
+
+def _inspected(body: bytes, allowed: frozenset[str]) -> Inspected:
+    if not body:
+        return Inspected(body)
+    try:
+        return inspect(body, allowed)
+    except InvalidBody as error:
+        raise Refused(400, str(error)) from error
+    except NotAllowed as error:
+        # Not 403, which programs take for a key that was not accepted.
+        raise Refused(400, f"this request is not sent: {error}") from error
 
 
 async def _forward(
     stream: SocketStream,
     reader: BufferedByteReceiveStream,
     upstream: Upstream,
-    head: Head,
-    length: int,
+    request: bytes,
     call: _Call,
 ) -> None:
     """Forward the request and the response, and record the result in `call`: a status without a reason was passed on."""
@@ -202,12 +246,12 @@ async def _forward(
         sent = anyio.Event()
 
         async def ask() -> None:
-            if not await _send_request(reader, server, upstream.request_head(head, length), length):
+            if not await _send_request(reader, server, request):
                 group.cancel_scope.cancel()
             sent.set()
 
         group.start_soon(ask)
-        await _send_response(server, stream, call)
+        await _send_response(server, stream, upstream, call)
         if not call.reason:
             # Not by cancelling the task, because asyncio would then print an error if the caller hangs up at that moment.
             stream.extra(SocketAttribute.raw_socket).shutdown(socket.SHUT_RD)  # noqa: S610 - no Django here
@@ -216,19 +260,11 @@ async def _forward(
         group.cancel_scope.cancel()
 
 
-async def _send_request(reader: ByteReceiveStream, server: ByteStream, head: bytes, length: int) -> bool:
+async def _send_request(reader: ByteReceiveStream, server: ByteStream, request: bytes) -> bool:
     """Send the request, then wait until the caller hangs up; returns False if it has hung up."""
-    try:
-        await server.send(head)
-        while length > 0:
-            piece = await reader.receive(min(length, PIECE))
-            await server.send(piece)
-            length -= len(piece)
-    except anyio.EndOfStream:
-        return False
-    except anyio.BrokenResourceError:
-        # The API stopped reading; its response may still arrive.
-        return True
+    # An API that stops reading may still respond.
+    with suppress(anyio.BrokenResourceError):
+        await server.send(request)
     try:
         while True:
             await reader.receive(PIECE)
@@ -236,43 +272,16 @@ async def _send_request(reader: ByteReceiveStream, server: ByteStream, head: byt
         return False
 
 
-async def _send_response(server: ByteStream, stream: ByteStream, call: _Call) -> None:
+async def _send_response(server: ByteStream, stream: ByteStream, upstream: Upstream, call: _Call) -> None:
     source = BufferedByteReceiveStream(server)
-    head, status = b"", 100
     try:
-        while 100 <= status < 200:
-            head = await source.receive_until(END, MOST_HEAD)
-            status = _status(head)
-    except (anyio.IncompleteRead, anyio.EndOfStream, anyio.DelimiterNotFound, anyio.BrokenResourceError):
-        status = 0
-    if not status:
-        call.status, call.reason = 502, "the model API closed the connection or did not respond with HTTP/1.1"
-        return
-    call.status = status
-    if status in LIMITED:
-        call.retry_at = reset_at(_fields(head), wall_clock())
-    # If either side hangs up during the response, the other sees that by itself.
-    with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
-        await stream.send(_response_head(head))
-        while True:
-            await stream.send(await source.receive(PIECE))
-
-
-def _status(head: bytes) -> int:
-    """The status of a response; 0 if it is not a valid response."""
-    match = _STATUS.fullmatch(head.partition(b"\r\n")[0])
-    return int(match[1]) if match else 0
-
-
-def _fields(head: bytes) -> dict[str, str]:
-    """The headers of a response by name in lower case."""
-    pairs = (line.decode("latin-1").partition(":") for line in head.split(b"\r\n")[1:])
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-
-def _response_head(head: bytes) -> bytes:
-    """The head of the response without hop-by-hop headers."""
-    first, *lines = head.split(b"\r\n")
-    hop = (b"connection", b"keep-alive", b"alt-svc", b"upgrade")
-    forwarded = [line for line in lines if line.partition(b":")[0].strip().lower() not in hop]
-    return b"\r\n".join([first, b"Connection: close", *forwarded, b"", b""])
+        head = await read_response_head(source)
+        call.status = head.status
+        if head.status in LIMITED:
+            call.retry_at = reset_at(head.by_name(), wall_clock())
+        # If either side hangs up during the response, the other sees that by itself.
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            await pass_response(source, stream, head, upstream.mask, method=call.method)
+    except InvalidResponse:
+        call.status = 502
+        call.reason = "the model API closed the connection or did not respond with HTTP/1.1 that can be read"

@@ -6,7 +6,7 @@ A package outside Podium registers an `AgentType` under the entry point group `p
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.agent_capabilities import Capabilities
@@ -14,7 +14,23 @@ from podium.workflow.agent_capabilities import Capabilities
 if TYPE_CHECKING:
     from podium.ports.agent import Agent, ServiceAgent
 
-__all__ = ["AgentType", "Capabilities", "Credentials", "LoginFile"]
+__all__ = ["SERVER_TOOLS", "AgentType", "Capabilities", "Credentials", "LoginFile"]
+
+ServerTool: TypeAlias = Literal[
+    "web_search",
+    "web_fetch",
+    "code_execution",
+    "files",
+    "mcp",
+    "computer",
+    "image_generation",
+    "stored",
+]
+"""What a vendor runs or reads on its own side: the names by which `agents.NAME.server_tools` allows it.
+
+`files` are files stored at the vendor, `stored` its stored conversations and prompts.
+"""
+SERVER_TOOLS: Final[tuple[str, ...]] = get_args(ServerTool)
 
 
 @dataclass(frozen=True, slots=True)

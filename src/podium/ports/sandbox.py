@@ -11,7 +11,6 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 
 if TYPE_CHECKING:
-    # Commands that only read the log do not need to import these.
     from podium.core.model import Step
     from podium.process.launch import Finished, Launch
     from podium.process.output import OnOutput
@@ -39,6 +38,8 @@ class Service:
     """
     headers: Mapping[str, str] = field(repr=False)
     """Headers that the broker sets in place of the caller's, with the key."""
+    server_tools: frozenset[str] = frozenset()
+    """What the workflow allows the vendor to run or to look up; names of `SERVER_TOOLS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class EgressDecision:
     """Why the request was refused or failed."""
     retry_at: Millis | None = None
     """When the API accepts calls again, if its response says so."""
+    removed: tuple[str, ...] = ()
+    """What the broker took out of the request, because the vendor would have run it."""
 
 
 OnDecision: TypeAlias = Callable[[EgressDecision], None]

@@ -204,11 +204,25 @@ class AcpConversation:
 
 def _brokered(request: AgentRequest, keys: Mapping[str, str]) -> tuple[dict[str, str], Service | None]:
     """The environment with the keys, and the API behind the broker: then the agent gets a dummy instead of its key."""
-    apis = {name: api for name in keys if (api := _api(request, name)) is not None}
-    if not request.brokered or not apis:
+    if not request.brokered:
         return dict(keys), None
-    name, api = next(iter(apis.items()))
-    return {**keys, name: DUMMY_KEY, api.variable: URL}, api.service(keys[name])
+    exposed = request.config.get("expose") or ()
+    apis = {name: api for name in keys if name not in exposed and (api := _api(request, name)) is not None}
+    name, api = next(iter(apis.items()), ("", None))
+    for other in keys:
+        if other != name and other not in exposed:
+            raise _not_exposed(request, other, brokered=name)
+    if api is None:
+        return dict(keys), None
+    return {**keys, name: DUMMY_KEY, api.variable: URL}, api.service(request, keys[name])
+
+
+def _not_exposed(request: AgentRequest, key: str, *, brokered: str) -> ConfigurationError:
+    why = f"the broker serves {brokered} only" if brokered else "its API is not known"
+    return ConfigurationError(
+        f"agents.{request.agent}.key: {why}, so the agent itself would get {key}",
+        hint=f"describe the API under service, or let the agent have the key: expose: [{key}]",
+    )
 
 
 def _api(request: AgentRequest, key: str) -> ModelApi | None:

@@ -47,6 +47,8 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "run": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
 }
+SEARCH: Final = "WebSearch"
+"""The tool that lets the vendor search the web."""
 WORKER_TOOLS: Final = ("read", "edit", "run")
 REVIEWER_TOOLS: Final = ("read",)
 
@@ -144,10 +146,7 @@ def _command(request: AgentRequest) -> tuple[str, ...]:
 
 
 def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
-    tools = tuple(_tools(request))
-    if request.judge:
-        # A reviewer only reads, even if its role allows other tools for other steps.
-        tools = tuple(tool for tool in tools if tool in TOOLS["read"])
+    tools = _offered(request)
     # File tools are not listed as allowed: without that they work in the workspace only, with it they work anywhere.
     allowed = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
     yield f"--model={request.model or AGENT.model}"
@@ -166,6 +165,12 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
         yield f"--append-system-prompt-file={request.home / SYSTEM_FILE}"
     if schema is not None:
         yield f"--json-schema={schema}"
+
+
+def _offered(request: AgentRequest) -> tuple[str, ...]:
+    tools = tuple(_tools(request))
+    # A reviewer only reads, even if its role allows other tools for other steps.
+    return tuple(tool for tool in tools if tool in TOOLS["read"]) if request.judge else tools
 
 
 def _tools(request: AgentRequest) -> Iterator[str]:
@@ -228,7 +233,13 @@ def _key(request: AgentRequest) -> str | None:
 
 def _service(request: AgentRequest) -> Service | None:
     key = _key(request)
-    return service(request, address(request, f"https://{HOST}"), PATHS, {"x-api-key": key} if key else {})
+    return service(
+        request,
+        address(request, f"https://{HOST}"),
+        PATHS,
+        {"x-api-key": key} if key else {},
+        tools=("web_search",) if SEARCH in _offered(request) else (),
+    )
 
 
 def _network(request: AgentRequest) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from podium.adapters.agents.codex import AGENT, CREDENTIALS, EFFORTS
 from podium.adapters.agents.codex.stream import CodexConversation
 from podium.adapters.agents.codex.strict_schema import strict
-from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
+from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, server_tools, service
 from podium.adapters.agents.shared.settings import address, seconds, wrong
 from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
@@ -184,7 +184,7 @@ def _settings(request: AgentRequest) -> dict[str, Any]:
         "model_provider": "podium",
         "approval_policy": "never",
         "check_for_update_on_startup": False,
-        "web_search": "disabled",
+        "web_search": "live" if "web_search" in server_tools(request) else "disabled",
         "project_doc_max_bytes": 0,
         "project_root_markers": [],
         # A login shell would put the machine's PATH before that of the project's tools.

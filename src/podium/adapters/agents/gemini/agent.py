@@ -53,6 +53,8 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "run": ("run_shell_command",),
     "web": ("web_fetch", "google_web_search"),
 }
+SERVER_TOOLS: Final[Mapping[str, str]] = {"google_web_search": "web_search", "web_fetch": "web_fetch"}
+"""The tools that the vendor runs on its side, and their names in `server_tools`."""
 TOOL_NAMES: Final = frozenset(tool for tools in TOOLS.values() for tool in tools)
 WORKER_TOOLS: Final = ("read", "edit", "run")
 REVIEWER_TOOLS: Final = ("read",)
@@ -96,7 +98,7 @@ class Gemini:
             env=_environment(request),
             stdin=f"/{command}\n{request.prompt}".encode("utf-8", "surrogateescape"),
             network=() if is_brokered(request) else (host_of(_base_url(request)),),
-            service=_service(request),
+            service=_service(request, tools),
             files={
                 **{name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
                 **({} if request.session is None else request.session.files),
@@ -173,9 +175,15 @@ def _environment(request: AgentRequest) -> dict[str, str]:
     }
 
 
-def _service(request: AgentRequest) -> Service | None:
+def _service(request: AgentRequest, tools: tuple[str, ...]) -> Service | None:
     key = request.env.get(_key(request.config))
-    return service(request, _base_url(request), PATHS, {"x-goog-api-key": key} if key else {})
+    return service(
+        request,
+        _base_url(request),
+        PATHS,
+        {"x-goog-api-key": key} if key else {},
+        tools=[SERVER_TOOLS[tool] for tool in tools if tool in SERVER_TOOLS],
+    )
 
 
 def _program(request: AgentRequest) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
+from podium.adapters.agents.shared.settings import wrong
 from podium.core.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest
+from podium.ports.agent_type import SERVER_TOOLS
 from podium.ports.sandbox import BROKER, Service
 
 DUMMY_KEY: Final = "podium-keeps-the-real-one"
@@ -26,9 +28,14 @@ class ModelApi:
     calls: tuple[str, ...]
     """The allowed calls; see `Service.paths`."""
 
-    def service(self, key: str) -> Service:
+    def service(self, request: AgentRequest, key: str) -> Service:
         value = f"Bearer {key}" if self.header.lower() == "authorization" else key
-        return Service(upstream=self.url, paths=self.calls, headers={self.header: value})
+        return Service(
+            upstream=self.url,
+            paths=self.calls,
+            headers={self.header: value},
+            server_tools=server_tools(request),
+        )
 
 
 MODEL_APIS: Final[Mapping[str, ModelApi]] = {
@@ -63,11 +70,31 @@ def is_brokered(request: AgentRequest) -> bool:
     return request.brokered and request.config.get("auth") != "login"
 
 
+def server_tools(request: AgentRequest) -> frozenset[str]:
+    """What the workflow allows the vendor to run on its side."""
+    names = request.config.get("server_tools") or ()
+    unknown = [name for name in names if name not in SERVER_TOOLS]
+    if unknown or isinstance(names, str):
+        raise wrong(request, "server_tools", f"must be a list of {', '.join(SERVER_TOOLS)}")
+    return frozenset(names)
+
+
 def service(
-    request: AgentRequest, upstream: str, paths: tuple[str, ...], key: Mapping[str, str]
+    request: AgentRequest,
+    upstream: str,
+    paths: tuple[str, ...],
+    key: Mapping[str, str],
+    *,
+    tools: Iterable[str] = (),
 ) -> Service | None:
-    """The API behind the broker; None if the agent calls its API directly."""
-    return Service(upstream=upstream, paths=paths, headers=key) if is_brokered(request) else None
+    """The API behind the broker; None if the agent calls its API directly.
+
+    `tools` are the names of `SERVER_TOOLS` that the tools of the step need.
+    """
+    if not is_brokered(request):
+        return None
+    named = server_tools(request).union(tools)
+    return Service(upstream=upstream, paths=paths, headers=key, server_tools=named)
 
 
 def host_of(url: str) -> str:
