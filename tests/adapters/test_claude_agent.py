@@ -335,8 +335,9 @@ def test_what_it_does_is_seen_while_it_does_it(tmp_path: Path) -> None:
 
     assert [(progress.kind, progress.text) for progress in seen] == [
         ("retry", "call 1 failed (529); trying again"),
-        ("text", "I write"),
-        ("tool", "Write a.txt"),
+        ("text", "I write\n"),
+        ("edit", "a.txt"),
+        ("usage", "100 in, 7 cached, 1 out"),
         ("file", "a.txt"),
         ("file", "b.txt"),
         ("done", ""),

@@ -82,10 +82,10 @@ def test_everything_it_does_is_seen_with_its_kind() -> None:
     said = STARTED + THOUGHT + message("I begin") + CHANGE + COMMAND + retry + COMPLETED
 
     assert [(one.kind, one.text) for one in seen(said)] == [
-        ("note", "thinking"),
-        ("text", "I begin"),
+        ("think", "thinking"),
+        ("text", "I begin\n"),
         ("file", "src/a.py"),
-        ("tool", "/bin/bash -c ls"),
+        ("run", "ls"),
         ("done", ""),
         ("retry", "Reconnecting... 1/2 (unexpected status 503)"),
         ("usage", "1200 in, 800 cached, 100 out, 40 of them reasoning"),

@@ -38,7 +38,7 @@ def test_a_shim_gets_the_prompt_on_stdin_and_answers_on_stdout(tmp_path: Path) -
     assert program.argv == ("tr", "a-z", "A-Z")
     assert result.text == "BE LOUD.\n\nDO IT"
     assert result.cost is None, "unknown is not zero"
-    assert [progress.text for progress in seen] == ["BE LOUD."]
+    assert [progress.text for progress in seen] == ["BE LOUD.\n"]
 
 
 def test_placeholders_name_files_of_the_attempts_own_home(tmp_path: Path) -> None:

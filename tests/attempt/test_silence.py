@@ -71,13 +71,11 @@ def test_silence_while_a_tool_runs_counts_as_the_workers_time_and_keeps_what_was
     )
     result = AgentResult(trouble="timeout", usage=Usage(input=17))
 
-    tool = explain_silence(
-        result, finished, [Progress("text", "now"), Progress("tool", "Bash sleep 99"), Progress("usage", "")]
-    )
-    model = explain_silence(result, finished, [Progress("tool", "Bash"), Progress("done", "")])
+    tool = explain_silence(result, finished, Progress("run", "sleep 99"))
+    model = explain_silence(result, finished, Progress("done", ""))
 
     assert (tool.trouble, model.trouble) == ("timeout", "transient")
-    assert "Bash sleep 99" in tool.detail
+    assert "sleep 99" in tool.detail
     assert tool.usage == model.usage == Usage(input=17)
 
 

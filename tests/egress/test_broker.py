@@ -161,6 +161,7 @@ def test_a_response_is_passed_on_while_it_arrives() -> None:
 
     async def test() -> None:
         heard_first = anyio.Event()
+        parts: list[int] = []
 
         async def speak(stream: SocketStream, _: bytes) -> None:
             await stream.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
@@ -169,17 +170,19 @@ def test_a_response_is_passed_on_while_it_arrives() -> None:
 
         async with (
             api(speak) as model,
-            way(service(model.port)) as out,
+            way(service(model.port), on_traffic=lambda: parts.append(1)) as out,
             await anyio.connect_unix(out.folder / "broker.sock") as stream,
         ):
             await stream.send(post())
             answer = b""
             while b"data: 1" not in answer:
                 answer += await stream.receive()
+            first = len(parts)
             heard_first.set()
             while b"data: 2" not in answer:
                 answer += await stream.receive()
 
+        assert 1 <= first < len(parts), "each part is a sign of life of the caller"
         assert b"Connection: close" in answer
 
     go(test)

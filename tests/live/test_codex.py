@@ -50,7 +50,7 @@ def test_codex_edits_by_its_own_tool_and_the_host_captures_it(project: Project, 
     assert len(bodies(server)) == 3
     assert result["usage"] == {"input": 300, "output": 60, "cached": 90}
     assert not answer.cost_known
-    assert {"text", "tool", "file", "note", "usage"} <= live.kinds()
+    assert {"text", "run", "file", "think", "usage"} <= live.kinds()
     assert ("it", "src/shed.py") in [(path, seen.text) for path, seen in live.seen if seen.kind == "file"]
 
 

@@ -56,7 +56,7 @@ def test_gemini_writes_by_its_own_tools_and_the_host_captures_it(project: Projec
     assert (len(bodies(server)), answer.used.calls) == (3, 1)
     assert result["usage"] == {"input": 300, "output": 60, "cached": 90}
     assert not answer.cost_known
-    assert {"text", "tool", "file", "usage"} <= live.kinds()
+    assert {"text", "run", "file", "usage"} <= live.kinds()
 
 
 @pytest.mark.req("R062")

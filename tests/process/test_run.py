@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from podium.process.launch import Launch
+from podium.process.launch import Heartbeat, Launch
 from podium.process.output import OutputLimits, StreamName
 from podium.process.procfs import Process, read_process, send
 from podium.process.run import run
@@ -170,6 +171,26 @@ def test_a_child_without_any_output_has_its_own_limit() -> None:
     done = finish(python("import time; time.sleep(60)", timeout_s=50, first_output_s=0.5, grace_s=0.2))
 
     assert done.timed_out and done.silent_s is not None
+
+
+def test_a_child_that_receives_data_is_not_silent() -> None:
+    """An agent that gets its answer slowly prints nothing until it is complete."""
+    heartbeat, over = Heartbeat(), threading.Event()
+
+    def beat() -> None:
+        while not over.wait(0.05):
+            heartbeat.beat()
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    try:
+        code = "import time; print('one', flush=True); time.sleep(1.5)"
+        done = finish(python(code, first_output_s=PATIENCE_S, silence_s=1, heartbeat=heartbeat))
+    finally:
+        over.set()
+        thread.join()
+
+    assert (done.exit_code, done.timed_out, done.silent_s) == (0, False, None)
 
 
 @pytest.mark.slow

@@ -60,11 +60,13 @@ class Queries:
 
         return open_questions(self._project)
 
-    def logs(self, run: RunId, step: str | None = None, *, failed: bool = False) -> tuple[LogFile, ...]:
-        """The stored files of a run's attempts."""
+    def logs(
+        self, run: RunId, step: str | None = None, *, failed: bool = False, live: bool = False
+    ) -> tuple[LogFile, ...]:
+        """The stored files of a run's attempts; with `live` only what they do and print."""
         from podium.app.query.logs import log_files
 
-        return log_files(self._project.paths, self.show(run), step, failed=failed)
+        return log_files(self._project.paths, self.show(run), step, failed=failed, live=live)
 
     def diff(self, span: Span) -> tuple[str, bool]:
         """The changes between two trees as text, and whether it was truncated."""

@@ -5,7 +5,6 @@ The folder is kept until the run is deleted, so that a crash does not lose the p
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -13,7 +12,7 @@ from typing import Final
 from anyio import to_thread
 
 from podium.attempt.agent import assess
-from podium.attempt.agent.agent_attempt import AgentAttempt
+from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt
 from podium.attempt.change_policy import globs_of
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
@@ -83,7 +82,7 @@ async def _attempt_of(task: AttemptTask, host: Host) -> AgentAttempt:
     step = task.step
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
     names = await known_names(host, task.names(), (*step.output.files, *touches), task.started.start)
-    return AgentAttempt(host, task, names, secrets.token_hex(8))
+    return make_attempt(host, task, names)
 
 
 def _task_text(attempt: AgentAttempt) -> str:

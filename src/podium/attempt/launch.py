@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -20,10 +19,9 @@ from podium.errors import ConfigurationError
 from podium.files.inside import inside
 from podium.git.workdir.walk import open_folder
 from podium.ports.agent import Progress
-from podium.ports.sandbox import Mount, OnDecision, Sandbox, SandboxPolicy, Service, not_recorded
+from podium.ports.sandbox import Mount, OnDecision, Sandbox, SandboxPolicy, Service, no_traffic, not_recorded
 from podium.process.environment import minimal_env
-from podium.process.launch import Launch
-from podium.process.output import OnOutput, StreamName
+from podium.process.launch import Heartbeat, Launch
 from podium.tasks.report import AttemptResult
 
 if TYPE_CHECKING:
@@ -50,6 +48,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
     plain: bool = False,
 ) -> tuple[Launch, SandboxPolicy]:
     """The process to start and its sandbox policy. Raises PathViolation, ConfigurationError, ExprError."""
+    heartbeat = None if service is None else Heartbeat()
     policy = _policy(
         host,
         step,
@@ -59,6 +58,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
         network=network,
         service=service,
         on_decision=on_decision,
+        on_traffic=no_traffic if heartbeat is None else heartbeat.beat,
     )
     launch = Launch(
         argv=argv,
@@ -67,6 +67,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
         marker=host.marker,
         stdin=stdin,
         timeout_s=timeout_s,
+        heartbeat=heartbeat,
         mask=host.mask,
         plain=plain,
         spill_dir=host.run_dir / "outputs",
@@ -109,18 +110,6 @@ def environment(
     if "PATH" not in own and "PATH" not in extra:
         env["PATH"] = path_outside(host.project, env["PATH"], lent) or os.defpath
     return env
-
-
-def forward_output(host: Host, path: str) -> OnOutput:
-    """Reports output while the process runs; a character may be split between two pieces."""
-    decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")}
-
-    def on_output(stream: StreamName, data: bytes) -> None:
-        text = decoders[stream].decode(data)
-        if text:
-            host.on_progress(path, Progress("text", text))
-
-    return on_output
 
 
 def sandbox_record(sandbox: Sandbox, policy: SandboxPolicy) -> AttemptResult:

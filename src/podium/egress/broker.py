@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -24,14 +24,23 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 from podium.egress.allowed_calls import Rule, check, rules
 from podium.egress.request_body import InvalidBody
-from podium.egress.request_head import LINGER_S, PIECE, Head, HungUp, Refused, body_length, read_head, refuse
+from podium.egress.request_head import (
+    LINGER_S,
+    PIECE,
+    Head,
+    HungUp,
+    Refused,
+    body_length,
+    read_head,
+    refuse,
+)
 from podium.egress.reset_time import reset_at
 from podium.egress.response import InvalidResponse, pass_response, read_response_head
 from podium.egress.server_tools import Inspected, NotAllowed, inspect
 from podium.egress.tunnel import connect_proxy, open_tunnel
 from podium.egress.user_proxy import UserProxy, proxy_for
 from podium.ports.clock import wall_clock
-from podium.ports.sandbox import EgressDecision, OnDecision, Service
+from podium.ports.sandbox import EgressDecision, OnDecision, Service, no_traffic
 from podium.redaction.encodings import SHORTEST
 from podium.redaction.mask import MASK, Mask
 
@@ -69,7 +78,8 @@ DETOURS: Final = (
 class Upstream:
     """The API to call: its address, its headers with the key, and the allowed calls."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, on_traffic: Callable[[], None] = no_traffic) -> None:
+        self.on_traffic = on_traffic
         self._url = service.upstream
         parts = urlsplit(self._url)
         self.tls = parts.scheme == "https"
@@ -272,8 +282,24 @@ async def _send_request(reader: ByteReceiveStream, server: ByteStream, request: 
         return False
 
 
+class _Noticed(ByteReceiveStream):
+    """Reports every part that arrives: a caller that gets a response is not stuck, even if it prints nothing."""
+
+    def __init__(self, stream: ByteStream, on_traffic: Callable[[], None]) -> None:
+        self._stream = stream
+        self._on_traffic = on_traffic
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        data = await self._stream.receive(max_bytes)
+        self._on_traffic()
+        return data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
 async def _send_response(server: ByteStream, stream: ByteStream, upstream: Upstream, call: _Call) -> None:
-    source = BufferedByteReceiveStream(server)
+    source = BufferedByteReceiveStream(_Noticed(server, upstream.on_traffic))
     try:
         head = await read_response_head(source)
         call.status = head.status

@@ -17,7 +17,7 @@ from podium.egress import forwarder
 from podium.egress.broker import Upstream, broker
 from podium.egress.hosts import Resolve, allowed_hosts, public_addresses
 from podium.egress.proxy import proxy
-from podium.ports.sandbox import BROKER, PROXY, OnDecision, SandboxPolicy, Service
+from podium.ports.sandbox import BROKER, PROXY, OnDecision, SandboxPolicy, Service, no_traffic
 
 BROKER_SOCKET: Final = "broker.sock"
 PROXY_SOCKET: Final = "proxy.sock"
@@ -37,6 +37,7 @@ async def serving(
     hosts: tuple[str, ...],
     *,
     on_decision: OnDecision,
+    on_traffic: Callable[[], None] = no_traffic,
     owner: tuple[int, int] | None = None,
     resolve: Resolve | None = None,
 ) -> AsyncIterator[None]:
@@ -45,7 +46,7 @@ async def serving(
     `owner` are the user and group that may connect, if not ours. The path of the folder must be short, because the
     kernel allows 107 bytes for the path of a socket. Raises ConfigurationError for invalid hosts.
     """
-    upstream = None if service is None else Upstream(service)
+    upstream = None if service is None else Upstream(service, on_traffic)
     allowed = allowed_hosts(hosts)
 
     async def call(stream: SocketStream) -> None:

@@ -37,6 +37,7 @@ from podium.runtime.records import events_of, read_records
 
 if TYPE_CHECKING:
     from podium.core.state import State
+    from podium.ports.agent import OnProgress
     from podium.runtime.prepared_run import PreparedRun
 
 LOOK_S: Final = 0.02
@@ -119,7 +120,14 @@ class LocalRuntime:
             return False
         return self.store.reply(run, key) == WITHDRAWN
 
-    async def drive(self, run: RunId, *commands: Command, park: Park, on_turn: OnTurn | None = None) -> State:
+    async def drive(
+        self,
+        run: RunId,
+        *commands: Command,
+        park: Park,
+        on_turn: OnTurn | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> State:
         import anyio
 
         from podium.engine.loop import RunLoop
@@ -127,6 +135,10 @@ class LocalRuntime:
 
         head = self._head(run)
         prepared = await anyio.to_thread.run_sync(self._setup.prepare, head)  # It calls git, which blocks.
+        if on_progress is not None:
+            from dataclasses import replace
+
+            prepared = replace(prepared, host=replace(prepared.host, on_progress=on_progress))
         exporters = self._setup.exporters_of(head, prepared.host.mask)
         async with own_run(self.store, prepared, exporters) as (log, owned, first):
             if log.state.ended is None:

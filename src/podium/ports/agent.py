@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import MicroUsd, Millis
@@ -13,7 +13,6 @@ from podium.ports.agent_type import AgentType
 from podium.ports.sandbox import Service
 
 if TYPE_CHECKING:
-    # Commands that only read the log do not need to import this.
     from podium.process.launch import Finished
 
 
@@ -122,13 +121,31 @@ class ProgramSpec:
     """The path below `home` of a file that the program writes about its calls; a `ReportParser` gets its end."""
 
 
+ProgressKind: TypeAlias = Literal[
+    "text", "output", "think", "read", "edit", "run", "tool", "done", "file", "wait", "retry", "usage", "note"
+]
+"""`text`: what an agent says; `output`: what a command prints.
+
+`read`, `edit`, `run` and `tool`: a tool was started, by what it does; `done`: it has ended; `file`: it changed a file.
+
+`wait`: a model was called; `retry`: a call failed and is repeated.
+"""
+TOOL_KINDS: Final[tuple[ProgressKind, ...]] = ("read", "edit", "run", "tool")
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """One step of an agent's work, as its output shows it."""
 
-    kind: Literal["text", "tool", "done", "file", "retry", "usage", "note"]
-    """`tool`: a tool was started; `done`: it has ended."""
+    kind: ProgressKind
     text: str
+    """For `text`: the next piece of what it says; a message ends with a line end."""
+    until: Millis | None = None
+    """For `retry`: when it calls its model again."""
+    tokens: int = 0
+    """For `usage`: the tokens of the attempt so far."""
+    usd: MicroUsd | None = None
+    """For `usage`: the cost of the attempt so far, if the agent reports it."""
 
 
 AgentTrouble: TypeAlias = Literal[

@@ -21,6 +21,7 @@ from podium.ports.store import RunHead
 if TYPE_CHECKING:
     from podium.core.model import Workflow
     from podium.core.state import State
+    from podium.ports.agent import OnProgress
     from podium.views.run.builder import RunViewBuilder
 
 
@@ -154,10 +155,17 @@ class Runtime(Protocol):
     def withdraw(self, run: RunId, key: str) -> bool:
         """Withdraw a queued command; False if an owner has read it or may still do so."""
 
-    async def drive(self, run: RunId, *commands: Command, park: Park, on_turn: OnTurn | None = None) -> State:
+    async def drive(
+        self,
+        run: RunId,
+        *commands: Command,
+        park: Park,
+        on_turn: OnTurn | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> State:
         """Own a run until it ends or can be released; `commands` are carried out first.
 
-        Raises AlreadyOwned, and DefinitionChanged.
+        `on_progress` is called with what the active attempts do. Raises AlreadyOwned, and DefinitionChanged.
         """
 
     def head(self, run: RunId) -> RunHead | None: ...

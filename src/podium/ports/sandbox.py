@@ -63,6 +63,10 @@ class EgressDecision:
 OnDecision: TypeAlias = Callable[[EgressDecision], None]
 
 
+def no_traffic() -> None:
+    """Ignore a response."""
+
+
 def not_recorded(decision: EgressDecision) -> None:
     """Ignore a decision."""
 
@@ -100,6 +104,8 @@ class SandboxPolicy:
     """The model API that it may call through the broker."""
     on_decision: OnDecision = field(default=not_recorded, compare=False, repr=False)
     """Called for every request to the broker and the proxy."""
+    on_traffic: Callable[[], None] = field(default=no_traffic, compare=False, repr=False)
+    """Called when a part of a response of the model API arrives."""
 
 
 class Sandbox(Protocol):

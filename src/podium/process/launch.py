@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,19 @@ from podium.redaction.mask import Mask
 
 NOTHING_HIDDEN: Final = Mask()
 MARKER: Final = re.compile(r"[A-Za-z0-9._-]{6,200}")
+
+
+class Heartbeat:
+    """Signs of life of a process other than its output, such as data that it receives."""
+
+    __slots__ = ("at",)
+
+    def __init__(self) -> None:
+        self.at: float | None = None
+        """The monotonic time of the last one."""
+
+    def beat(self) -> None:
+        self.at = time.monotonic()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +49,8 @@ class Launch:
     first_output_s: float = math.inf
     """How long it may take until its first output on either stream; after that, `silence_s` applies."""
     silence_s: float = math.inf
+    heartbeat: Heartbeat | None = field(default=None, compare=False, repr=False)
+    """Counts as output for `first_output_s` and `silence_s`."""
     grace_s: float = 10.0
     """The time from TERM to KILL after a timeout (R141)."""
     cancel_grace_s: float = 1.0

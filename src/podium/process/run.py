@@ -98,9 +98,11 @@ async def _wait_for_end(child: Child, launch: Launch, reader: PipeReader) -> _En
 
 def _silent_time(launch: Launch, reader: PipeReader, now: float) -> tuple[float, float]:
     """How long it has had no output, and how long that is allowed."""
-    if reader.last_output is None:
+    heard = None if launch.heartbeat is None else launch.heartbeat.at
+    signs = [at for at in (reader.last_output, heard) if at is not None]
+    if not signs:
         return now - reader.began, launch.first_output_s
-    return now - reader.last_output, launch.silence_s
+    return now - max(signs), launch.silence_s
 
 
 async def _kill_while_reading(

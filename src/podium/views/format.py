@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -70,6 +71,17 @@ def iso_or_none(at: Millis | None) -> str | None:
 def clock(at: Millis) -> str:
     """The time in UTC to the minute, for lists."""
     return _datetime(at).strftime("%Y-%m-%d %H:%M")
+
+
+def clock_time(at: Millis, *, seconds: bool = False) -> str:
+    """The time of day where the user is, for a display."""
+    return _clock_time(at // 1000, "%H:%M:%S" if seconds else "%H:%M", (time.timezone, *time.tzname))
+
+
+@lru_cache(maxsize=16)
+def _clock_time(second: int, form: str, _zone: tuple[int, str, str]) -> str:
+    """Cached: a run without agents prints thousands of lines in a second."""
+    return _datetime(Millis(second * 1000)).astimezone().strftime(form)
 
 
 def _datetime(at: Millis) -> datetime:

@@ -12,6 +12,9 @@ from podium.views.plain import encode_utf8
 from podium.views.run.view import RunView, StepView, steps_named
 
 PIECE: Final = 1 << 16
+ACTIVITY: Final = "progress.jsonl"
+LIVE: Final = (ACTIVITY, "stderr.log", "setup.log", "output.log")
+"""What a person who follows an attempt reads: what it does and prints, without its prompts and raw records."""
 
 
 class LogFile(NamedTuple):
@@ -22,22 +25,40 @@ class LogFile(NamedTuple):
     path: Path | None
     text: str = ""
     name: str = "output"
+    is_activity: bool = False
+    """Whether it lists what an agent did, and is printed as lines for a person who follows it."""
 
     @property
     def title(self) -> str:
         where = f"{self.step} attempt {self.attempt}" if self.attempt else self.step
+        if self.is_activity:
+            return f"{where}: activity"
         return f"{where}: {self.name if self.path is None else self.path.name}"
 
 
 def log_files(
-    paths: ProjectPaths, view: RunView, step: str | None = None, *, failed: bool = False
+    paths: ProjectPaths, view: RunView, step: str | None = None, *, failed: bool = False, live: bool = False
 ) -> tuple[LogFile, ...]:
-    """In the order in which the steps were entered. A name means all visits and places of that step, and what is in them."""
+    """In the order in which the steps were entered. A name means all visits and places of that step, and what is in them.
+
+    With `live` only what attempts do and print; an attempt without a list of its activities has its raw output instead.
+    With `failed`, the reasons come first, then the part of each output that shows it, then everything that was stored.
+    """
     folder = paths.run_dir(view.run)
-    steps = _chosen(view, step)
-    if failed:
-        steps = tuple(each for each in steps if _has_failed(each))
-    return tuple(file for each in steps for file in _of_step(folder, each))
+    steps = tuple(each for each in _chosen(view, step) if not failed or _has_failed(each))
+    logs = tuple(file for each in steps for file in _of_step(folder, each))
+    if live:
+        return tuple(_followed(logs))
+    return logs
+
+
+def _followed(logs: tuple[LogFile, ...]) -> Iterator[LogFile]:
+    names = {(log.step, log.attempt, "" if log.path is None else log.path.name) for log in logs}
+    for log in logs:
+        name = "" if log.path is None else log.path.name
+        is_raw = name == "stdout.log" and (log.step, log.attempt, ACTIVITY) not in names
+        if not name or name in LIVE or is_raw:
+            yield log._replace(is_activity=name == ACTIVITY)
 
 
 def _has_failed(step: StepView) -> bool:

@@ -19,6 +19,7 @@ from podium.ports.runtime import OnTurn, Park, Runtime
 
 if TYPE_CHECKING:
     from podium.app.project import Project
+    from podium.ports.agent import OnProgress
 
 PATIENCE_S: Final = 3.0
 """How long a first Ctrl-C waits for a second one."""
@@ -44,6 +45,8 @@ class Observer(NamedTuple):
 
     on_turn: OnTurn | None = None
     """Called after every turn."""
+    on_progress: OnProgress | None = None
+    """Called with what active attempts do."""
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None
     """Runs meanwhile: a display, or a person at the terminal."""
     prompt: InterruptPrompt | None = None
@@ -77,7 +80,9 @@ async def drive(
                     group.start_soon(_stop_on_signal, received, group.cancel_scope, interrupts)
                 if observer.beside is not None:
                     group.start_soon(observer.beside)
-                state = await project.runtime.drive(run, *commands, park=park, on_turn=observer.on_turn)
+                state = await project.runtime.drive(
+                    run, *commands, park=park, on_turn=observer.on_turn, on_progress=observer.on_progress
+                )
                 group.cancel_scope.cancel()
     except BaseExceptionGroup as errors:
         # The caller does not know that several tasks do the work.

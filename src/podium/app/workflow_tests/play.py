@@ -113,7 +113,7 @@ def _play(test: TestProject, project: Project, actor: Any, played: Played) -> No
         return
     people = ScriptedPeople(test, project, started, played)
     try:
-        observer = Observer(people.on_turn, _alarm(test.timeout))
+        observer = Observer(people.on_turn, beside=_alarm(test.timeout))
         state = anyio.run(partial(project.commands.drive, started.run, park=True, observer=observer))
     except TooLong as error:
         played.status, played.exit, played.message = "too long", error.exit_code, error.message

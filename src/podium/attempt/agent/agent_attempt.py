@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
+from typing import Final
 
+from podium.attempt.activity import AGENT_FILES, ActivityLog
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.host import Host
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
-from podium.ports.agent import AgentRequest, AgentResult, Progress
+from podium.ports.agent import AgentRequest, AgentResult, OutputParser, Progress, ProgressKind
 from podium.process.launch import Finished
+from podium.process.output import OnOutput, StreamName
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AgentWork, AttemptTask
+
+FILE_KINDS: Final[tuple[ProgressKind, ...]] = ("read", "edit", "file")
+SILENT_KINDS: Final[tuple[ProgressKind, ...]] = ("note", "retry", "usage", "wait", "think")
+"""Reports that say nothing about whether a tool is running."""
 
 
 @dataclass(slots=True)
@@ -28,7 +36,8 @@ class AgentExchange:
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many texts that look like secrets were removed from the prompts, by rule."""
     argv: tuple[str, ...] = ()
-    progress: list[Progress] = field(default_factory=list)
+    last_progress: Progress | None = None
+    """The last thing that it was seen doing."""
     finished: Finished | None = None
     sandbox_facts: AttemptResult = field(default_factory=AttemptResult)
     """The sandbox level and network access of the agent's process."""
@@ -40,7 +49,8 @@ class AgentAttempt:
     host: Host
     task: AttemptTask
     names: Names
-    nonce: str
+    activity: ActivityLog
+    nonce: str = field(default_factory=lambda: secrets.token_hex(8))
     """A random value that a verdict must repeat."""
     exchange: AgentExchange = field(default_factory=AgentExchange)
 
@@ -64,3 +74,40 @@ class AgentAttempt:
     def phrase(self) -> str | None:
         """The line by which a judge approves, if its review declares one."""
         return None if self.work.review is None else self.work.review.phrase
+
+
+def make_attempt(host: Host, task: AttemptTask, names: Names) -> AgentAttempt:
+    """The data of a new attempt; its files are created with the first thing to write."""
+    record = task.agent_work.config.record
+    activity = ActivityLog(
+        host,
+        task.started,
+        AGENT_FILES,
+        keeps_output=bool(record.get("stdout", True)),
+        keeps_progress=bool(record.get("reasoning", True)),
+    )
+    return AgentAttempt(host, task, names, activity)
+
+
+def output_listener(attempt: AgentAttempt, parser: OutputParser) -> OnOutput:
+    """Logs the output of the agent's program and what it reports with it."""
+
+    def on_output(stream: StreamName, data: bytes) -> None:
+        attempt.activity.output(stream, data)
+        if stream != "stdout":
+            return
+        reports = tuple(_with_relative_path(report, attempt.exchange.request) for report in parser.feed(data))
+        for report in reports:
+            if report.kind not in SILENT_KINDS:
+                attempt.exchange.last_progress = report
+        attempt.activity.report(reports)
+
+    return on_output
+
+
+def _with_relative_path(report: Progress, request: AgentRequest | None) -> Progress:
+    """Name files relative to the workspace; agents print absolute paths."""
+    if report.kind not in FILE_KINDS or request is None:
+        return report
+    root = f"{request.root or request.cwd}/"
+    return replace(report, text=report.text.removeprefix(root))

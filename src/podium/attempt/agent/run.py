@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +20,7 @@ from anyio import CancelScope, to_thread
 
 from podium.attempt import network
 from podium.attempt.agent import assess, usage
-from podium.attempt.agent.agent_attempt import AgentAttempt
+from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt, output_listener
 from podium.attempt.agent.recorder import write_recording
 from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, resolve_agent
 from podium.attempt.agent.sessions import continues_session, keep_session, last_session
@@ -49,27 +48,25 @@ from podium.git.workdir.folder import Owner, give_ownership
 from podium.ports.agent import (
     AgentRequest,
     AgentResult,
-    OutputParser,
     PriorSession,
+    Progress,
     ReportParser,
     ServiceAgent,
     Usage,
 )
 from podium.process.launch import Finished
-from podium.process.output import OnOutput, StreamName
 from podium.recording import with_texts
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask
 
 MAX_REPORT_BYTES: Final = 2 * 1024 * 1024
-MAX_PROGRESS: Final = 2000
-"""Progress reports of one attempt that are kept for its transcript."""
 
 
 async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     attempt = await agent_attempt_of(task, host)
-    end = await _run_or_reuse(attempt)
+    with attempt.activity:
+        end = await _run_or_reuse(attempt)
     if end.reused:
         return end
     await to_thread.run_sync(write_transcript, attempt, attempt.work.config.record, end)
@@ -91,7 +88,7 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
 
 async def agent_attempt_of(task: AttemptTask, host: Host) -> AgentAttempt:
     names = await known_names(host, task.names(), _values(task.step), task.started.start)
-    return AgentAttempt(host, task, names, secrets.token_hex(8))
+    return make_attempt(host, task, names)
 
 
 def _values(step: Step) -> tuple[Value, ...]:
@@ -145,7 +142,7 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
     host, started = attempt.host, attempt.started
     if attempt.exchange.removed:
         rules = ", ".join(f"{name} ({count})" for name, count in attempt.exchange.removed.items())
-        host.on_progress(started.path, note(f"redacted from the prompt (looks like a secret): {rules}"))
+        attempt.activity.report([note(f"redacted from the prompt (looks like a secret): {rules}")])
     await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
     kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
     tree = await to_thread.run_sync(_review_tree, attempt, worker) if attempt.verb.judge else None
@@ -176,6 +173,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     session = await to_thread.run_sync(last_session, attempt, worker)
     request = attempt.exchange.request = _request(attempt, worker, workspace, session)
     if isinstance(worker.adapter, ServiceAgent):
+        attempt.activity.report([Progress("wait", worker.model or worker.agent)])
         answer = await call_service(worker.adapter, request, attempt.started.timeout)
         result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
         store_session = partial(keep_session, attempt, worker, result, home=workspace.home, patterns=())
@@ -202,7 +200,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     )
     launch = with_silence_limits(launch, program, worker.config)
     try:
-        finished = await sandbox.run(launch, policy, on_output=_listener(attempt, parser))
+        finished = await sandbox.run(launch, policy, on_output=output_listener(attempt, parser))
     finally:
         # Also after a cancellation: the vendor may have revoked the old token.
         if program.login is not None:
@@ -214,7 +212,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     if program.report is not None and isinstance(parser, ReportParser):
         parser.read_report(await to_thread.run_sync(_read_report, workspace.home, program.report))
     answer = explain_rate_limit(parser.finish(finished), egress.last_call)
-    answer = explain_silence(answer, finished, attempt.exchange.progress)
+    answer = explain_silence(answer, finished, attempt.exchange.last_progress)
     answer = network.name_service(answer, program.service)
     result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
     store_session = partial(
@@ -258,18 +256,6 @@ async def _priced_and_masked(
 def _without_lone_surrogates(text: str) -> str:
     """JSON can contain a lone surrogate, which cannot be encoded for a file, an argv or another agent."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _listener(attempt: AgentAttempt, parser: OutputParser) -> OnOutput:
-    def on_output(stream: StreamName, data: bytes) -> None:
-        if stream != "stdout":
-            return
-        for progress in parser.feed(data):
-            if len(attempt.exchange.progress) < MAX_PROGRESS:
-                attempt.exchange.progress.append(progress)
-            attempt.host.on_progress(attempt.started.path, progress)
-
-    return on_output
 
 
 def _write_files(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:

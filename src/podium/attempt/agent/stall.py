@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from podium.ports.agent import AgentResult, ProgramSpec, Progress
+from podium.ports.agent import TOOL_KINDS, AgentResult, ProgramSpec, Progress
 from podium.ports.sandbox import EgressDecision
 from podium.process.launch import Finished, Launch
 from podium.workflow.schema.scalars import duration
@@ -43,16 +43,13 @@ def explain_rate_limit(result: AgentResult, last_call: EgressDecision | None) ->
     return result
 
 
-def explain_silence(
-    result: AgentResult, finished: Finished, progress_reports: Sequence[Progress]
-) -> AgentResult:
+def explain_silence(result: AgentResult, finished: Finished, last: Progress | None) -> AgentResult:
     """Silence while a tool runs stays a timeout of the agent; any other may be a hanging model call, so it is retried."""
     if finished.silent_s is None or result.trouble != "timeout":
         return result
-    reports = [report for report in progress_reports if report.kind in ("text", "tool", "done", "file")]
     silence = f"it said nothing for {finished.silent_s:.0f} s"
-    if reports and reports[-1].kind == "tool":
-        return replace(result, detail=f"{silence} while a tool ran: {reports[-1].text[:200]}")
+    if last is not None and last.kind in TOOL_KINDS:
+        return replace(result, detail=f"{silence} while a tool ran: {last.text[:200]}")
     return replace(
         result, trouble="transient", detail=f"{silence} and was ended; its model may not have answered"
     )

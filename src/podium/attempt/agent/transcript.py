@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.artifacts import write_bytes
 from podium.core.events import AttemptEnded
-from podium.ports.agent import Progress
-from podium.process.output import CapturedOutput
 
 
 def write_request(attempt: AgentAttempt, record: Mapping[str, Any]) -> None:
@@ -29,31 +25,19 @@ def write_request(attempt: AgentAttempt, record: Mapping[str, Any]) -> None:
 
 
 def write_transcript(attempt: AgentAttempt, record: Mapping[str, Any], ended: AttemptEnded) -> None:
-    """Write the agent's answer, progress and output, except what `record` switches off."""
-    host, exchange, started = attempt.host, attempt.exchange, attempt.started
-    folder = host.log_dir(started.path, started.attempt)
+    """Write the agent's answer, except what `record` switches off; its output and progress were written live."""
+    exchange = attempt.exchange
     texts: dict[str, str] = {"attempt.json": _json(_facts(attempt, ended))}
     if record.get("outputs", True) and exchange.result is not None:
         texts["answer.md"] = exchange.result.text
         if exchange.result.has_value:
             texts["answer.json"] = _json(exchange.result.value)
-    if record.get("reasoning", True) and exchange.progress:
-        texts["progress.jsonl"] = "".join(
-            json.dumps(asdict(report)) + "\n" for report in _joined(exchange.progress)
-        )
     _write(attempt, texts)
     if exchange.finished is not None:
-        for stream, captured in (("stdout", exchange.finished.stdout), ("stderr", exchange.finished.stderr)):
-            _keep_stream(folder / f"{stream}.log", captured, is_recorded=bool(record.get("stdout", True)))
-
-
-def _joined(reports: Iterable[Progress]) -> Iterator[Progress]:
-    """Join consecutive pieces of text, since the mask cannot find a secret that is split between two."""
-    for kind, group in groupby(reports, key=lambda report: report.kind):
-        if kind == "text":
-            yield Progress("text", "".join(report.text for report in group))
-        else:
-            yield from group
+        for captured in (exchange.finished.stdout, exchange.finished.stderr):
+            if captured.path is not None:
+                # Its live log has the same text.
+                captured.path.unlink(missing_ok=True)
 
 
 def _write(attempt: AgentAttempt, texts: Mapping[str, str]) -> None:
@@ -63,18 +47,6 @@ def _write(attempt: AgentAttempt, texts: Mapping[str, str]) -> None:
         if text:
             content = host.mask.text(text).encode("utf-8", "backslashreplace")
             write_bytes(host.log_dir(started.path, started.attempt) / name, content)
-
-
-def _keep_stream(place: Path, captured: CapturedOutput, *, is_recorded: bool) -> None:
-    """The output is masked already. A long one was spilled to a file, which is moved here."""
-    if captured.path is not None and captured.path.exists():
-        if is_recorded:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            captured.path.replace(place)
-        else:
-            captured.path.unlink()
-    elif is_recorded and captured.memory:
-        write_bytes(place, captured.memory)
 
 
 def _facts(attempt: AgentAttempt, ended: AttemptEnded) -> dict[str, Any]:

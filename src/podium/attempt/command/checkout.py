@@ -9,6 +9,7 @@ from typing import Final
 
 from anyio import to_thread
 
+from podium.attempt.activity import CommandActivity
 from podium.attempt.change_policy import gate_programs, globs_of
 from podium.attempt.command import evidence
 from podium.attempt.command.judge_tree import restore_files, with_paths
@@ -16,7 +17,7 @@ from podium.attempt.command.result import CommandResult, command_result
 from podium.attempt.command.stdin import stdin_of
 from podium.attempt.command.suite import report_env, suite_command
 from podium.attempt.host import Host
-from podium.attempt.launch import build_launch, forward_output, sandbox_record
+from podium.attempt.launch import build_launch, sandbox_record
 from podium.attempt.network import EgressLog
 from podium.attempt.workspace.toolchain import check_editable
 from podium.attempt.workspace.workspace import Workspace, open_workspace
@@ -107,7 +108,8 @@ async def run_in(
     sandbox = host.sandbox_of(step)
     check_editable(host.project, sandbox.level, argv, host_env, verb.script or "")
     evidence.delete_old_reports(verb, names, workspace.folder)
-    finished = await sandbox.run(launch, policy, on_output=forward_output(host, started.path))
+    with CommandActivity(host, started) as activity:
+        finished = await sandbox.run(launch, policy, on_output=activity.output)
     outcome = command_result(host, argv, finished, timeout_s)
     return replace(outcome, result={**outcome.result, **sandbox_record(sandbox, policy)})
 

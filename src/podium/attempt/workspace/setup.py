@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,9 +15,11 @@ import anyio
 from anyio import to_thread
 
 from podium.attempt import launch as launching
+from podium.attempt.activity import SETUP_FILES, CommandActivity
 from podium.attempt.host import Host
 from podium.attempt.workspace.folder_pool import is_small
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE, link, toolchain_folders
+from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import MissingValue, Names
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.fast_dataclass import dataclass
@@ -124,13 +127,18 @@ async def prepare(
 
 
 async def set_up(
-    host: Host, step: Step, request: SetupRequest, workspace: Workspace, names: Names | None
+    host: Host,
+    started: AttemptStarted,
+    step: Step,
+    request: SetupRequest,
+    workspace: Workspace,
+    names: Names | None,
 ) -> Workspace:
     """Runs the commands of `setup`; new entries at the top of the folder are not part of the change."""
     if not request.setup:
         return workspace
     for argv in request.setup:
-        await _run(host, step, workspace, argv, names, SETUP_S)
+        await _run(host, started, step, workspace, argv, names, SETUP_S)
     if workspace.snapshot is None:
         return workspace
     tracked = workspace.snapshot.listing[""].keys() | {".git"}
@@ -140,19 +148,26 @@ async def set_up(
 
 
 async def tear_down(
-    host: Host, step: Step, request: SetupRequest, workspace: Workspace, names: Names | None
+    host: Host,
+    started: AttemptStarted,
+    step: Step,
+    request: SetupRequest,
+    workspace: Workspace,
+    names: Names | None,
 ) -> None:
     """Runs all commands of `teardown`, also after a cancellation; a failure does not change the attempt's result."""
     with anyio.CancelScope(shield=True):
         for argv in request.teardown:
             try:
-                await _run(host, step, workspace, argv, names, TEARDOWN_S)
+                await _run(host, started, step, workspace, argv, names, TEARDOWN_S)
             except SetupFailed as error:
-                host.on_progress(step.name, launching.note(error.message))
+                with CommandActivity(host, started, SETUP_FILES) as activity:
+                    activity.note(error.message)
 
 
-async def _run(
+async def _run(  # what a launch needs
     host: Host,
+    started: AttemptStarted,
     step: Step,
     workspace: Workspace,
     argv: tuple[str, ...],
@@ -162,7 +177,9 @@ async def _run(
     launch, policy = launching.build_launch(
         host, step, names or _NoNames(), workspace, argv=argv, timeout_s=timeout_s, plain=True
     )
-    done = await host.sandbox_of(step).run(launch, policy)
+    with CommandActivity(host, started, SETUP_FILES) as activity:
+        activity.note(shlex.join(argv))
+        done = await host.sandbox_of(step).run(launch, policy, on_output=activity.output)
     if done.exit_code:
         output = (done.not_started or done.stderr.record() or done.stdout.record()).strip()
         raise SetupFailed(

@@ -121,7 +121,7 @@ async def open_workspace(
             if kind == "clone":
                 await to_thread.run_sync(_add_clone, host, host.repository, started, pooled)
             made = replace(bare, folder=pooled.path, snapshot=pooled.snapshot, kind=kind)
-        async with _set_up(host, step, sandbox, made, names) as ready:
+        async with _set_up(host, started, step, sandbox, made, names) as ready:
             yield ready
     finally:
         with anyio.CancelScope(shield=True):
@@ -132,7 +132,7 @@ async def open_workspace(
 
 @asynccontextmanager
 async def _set_up(
-    host: Host, step: Step, sandbox: Sandbox, made: Workspace, names: Names | None
+    host: Host, started: AttemptStarted, step: Step, sandbox: Sandbox, made: Workspace, names: Names | None
 ) -> AsyncIterator[Workspace]:
     if made.snapshot is not None and host.artifacts_dir.is_dir():
         await to_thread.run_sync(setup.copy_artifacts, host, made.folder, sandbox.owner)
@@ -144,11 +144,11 @@ async def _set_up(
     if ready.snapshot is not None and added.own:
         unseen = parse_rules("\n".join(added.own).encode("utf-8", "surrogateescape"))
         ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
-    ready = await setup.set_up(host, step, request, ready, names)
+    ready = await setup.set_up(host, started, step, request, ready, names)
     try:
         yield ready
     finally:
-        await setup.tear_down(host, step, request, ready, names)
+        await setup.tear_down(host, started, step, request, ready, names)
 
 
 async def capture_change(

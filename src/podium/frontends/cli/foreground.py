@@ -75,7 +75,7 @@ class Foreground:
     @property
     def observer(self) -> Observer:
         prompt = InterruptPrompt(speaker(None), self.tell) if self._asks else None
-        return Observer(self.on_turn, self.beside, prompt)
+        return Observer(self.on_turn, beside=self.beside, prompt=prompt)
 
     def on_turn(self, driven: DrivenRun) -> None:
         if self._driven is None:

@@ -21,13 +21,21 @@ from typing import Any, Final
 
 from podium.adapters.agents.acp import CREDENTIALS
 from podium.adapters.agents.shared.broker import DUMMY_KEY, MODEL_APIS, URL, ModelApi
-from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
+from podium.adapters.agents.shared.json_lines import MAX_SUBJECT, Answer, JsonLines, count_of, read_answer
 from podium.adapters.agents.shared.settings import wrong
 from podium.adapters.agents.shared.troubles import REJECTIONS, TRUNCATED, not_served, with_stderr
 from podium.core.types import MicroUsd
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
+from podium.ports.agent import (
+    AgentRequest,
+    AgentResult,
+    AgentTrouble,
+    ProgramSpec,
+    Progress,
+    ProgressKind,
+    Usage,
+)
 from podium.ports.sandbox import Service
 from podium.process.launch import Finished
 
@@ -42,6 +50,11 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 WORKER_TOOLS: Final = ("read", "edit", "run")
 REVIEWER_TOOLS: Final = ("read",)
 EDITS: Final = frozenset(KINDS["edit"])
+TOOLS: Final[Mapping[str, ProgressKind]] = {
+    **dict.fromkeys(KINDS["read"], "read"),
+    **dict.fromkeys(KINDS["edit"], "edit"),
+    **dict.fromkeys(KINDS["run"], "run"),
+}
 MAX_USD: Final = 1_000_000
 AUTH_REQUIRED: Final = -32000
 STATUSES: Final[Mapping[int, AgentTrouble]] = {401: "auth", 403: "auth", 408: "transient", 429: "quota"}
@@ -116,15 +129,17 @@ class AcpConversation:
                 self._texts.append(text)
                 yield Progress("text", text)
             case "agent_thought_chunk", {"content": {"type": "text", "text": str(text)}}:
-                yield Progress("note", text)
+                yield Progress("think", text)
             case "tool_call", _:
                 self._next_turn()
-                yield Progress("tool", str(update.get("title") or update.get("kind") or "a tool"))
+                kind = TOOLS.get(str(update.get("kind")), "tool")
+                yield Progress(kind, str(update.get("title") or update.get("kind") or "a tool")[:MAX_SUBJECT])
             case "usage_update", _:
                 cost = _cost_of(update.get("cost"))
                 self._cost = self._cost if cost is None else cost
                 self._context = count_of(update, "used") or self._context
                 self._window = count_of(update, "size") or self._window
+                yield Progress("usage", f"{self._context} tokens", tokens=self._context or 0, usd=self._cost)
             case "tool_call_update", {"status": "completed" | "failed"}:
                 self._after_tool = True
                 yield from (Progress("file", path) for path in _changed(update))

@@ -12,10 +12,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from podium.adapters.agents.shared.json_lines import JsonLines, count_of
+from podium.adapters.agents.shared.json_lines import (
+    JsonLines,
+    count_of,
+    message_report,
+    tool_report,
+    usage_report,
+)
 from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served, with_stderr
 from podium.core.types import MicroUsd, Millis
-from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, ProgressKind, Usage
 from podium.ports.clock import Clock, wall_clock
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
@@ -39,6 +45,11 @@ STATUSES: Final[Mapping[int, AgentTrouble]] = {
     404: "unavailable",
     408: "transient",
     429: "quota",
+}
+TOOLS: Final[Mapping[str, ProgressKind]] = {
+    **dict.fromkeys(("Read", "Grep", "Glob", "LS", "NotebookRead"), "read"),
+    **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), "edit"),
+    "Bash": "run",
 }
 LIMITS: Final = ("error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries")
 
@@ -135,6 +146,7 @@ class ClaudeConversation:
                 if message.get("model") != "<synthetic>":
                     yield from self._collect_parts(record, message, blocks)
                     yield from (progress for block in blocks if (progress := _block(block)) is not None)
+                    yield usage_report(self._usage())
             case {"type": "user", "tool_use_result": {"filePath": str(path), "type": "create" | "update"}}:
                 yield Progress("file", path)
             case {"type": "user", "tool_use_result": {"filePath": str(path), "structuredPatch": list()}}:
@@ -147,13 +159,13 @@ class ClaudeConversation:
             case {"type": "system", "subtype": "api_retry"}:
                 self._retry = _Retry(record.get("error_status"), _delay(record), self._clock())
                 why = record.get("error_status") or record.get("error") or "no reply"
-                yield Progress("retry", f"call {record.get('attempt')} failed ({why}); trying again")
+                until = Millis(self._retry.at + self._retry.delay_ms)
+                yield Progress("retry", f"call {record.get('attempt')} failed ({why}); trying again", until)
             case {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": int(at)}}:
                 self._reset = Millis(at * 1000)
             case {"type": "result"}:
                 self._last = record
-                usage = self._usage()
-                yield Progress("usage", f"{usage.input} in, {usage.cached} cached, {usage.output} out")
+                yield usage_report(self._usage(), usd=self._cost())
             case _:
                 pass
 
@@ -327,11 +339,13 @@ def _is_priced(model: str | None) -> bool:
 def _block(block: Any) -> Progress | None:
     match block:
         case {"type": "text", "text": str(text)} if text.strip():
-            return Progress("text", text)
+            return message_report(text)
+        case {"type": "thinking", "thinking": str(text)}:
+            return Progress("think", text)
         case {"type": "tool_use", "name": str(name), "input": dict(arguments)}:
-            keys = ("file_path", "command", "pattern", "url")
-            main = next((arguments[key] for key in keys if key in arguments), "")
-            return Progress("tool", f"{name} {main}".strip())
+            keys = ("file_path", "notebook_path", "command", "pattern", "path", "url")
+            main = next((str(arguments[key]) for key in keys if key in arguments), "")
+            return tool_report(TOOLS, name, main)
         case _:
             return None
 

@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from podium.adapters.agents.codex.errors import Failure, Now, failure_of, is_unserved
 from podium.adapters.agents.codex.strict_schema import restored
-from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.adapters.agents.shared.json_lines import MAX_SUBJECT, JsonLines, message_report
 from podium.adapters.agents.shared.troubles import REJECTIONS, not_served, with_stderr
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 RETRY: Final = re.compile(r"Reconnecting\.\.\. \d+/\d+ \((.*)\)", re.DOTALL)
+_SHELL: Final = re.compile(r"\S*/(?:ba|z|da)?sh -l?c ('?)(.*)\1", re.DOTALL)
 TOOLS: Final = frozenset({"command_execution", "file_change", "mcp_tool_call", "web_search"})
 
 
@@ -98,13 +99,13 @@ class CodexConversation:
         match kind, item:
             case "agent_message", {"text": str(text)} if is_done:
                 self._answer = text
-                yield Progress("text", text)
+                yield message_report(text)
             case "reasoning", {"text": str(text)} if is_done and text.strip():
-                yield Progress("note", text)
+                yield Progress("think", text)
             case "error", {"message": str(message)}:
                 yield Progress("note", message)
             case "command_execution", {"command": str(command)} if not is_done:
-                yield Progress("tool", command)
+                yield Progress("run", _bare_command(command)[:MAX_SUBJECT])
             case "command_execution" | "mcp_tool_call", _ if is_done:
                 yield Progress("done", "")
             case "mcp_tool_call", {"server": str(server), "tool": str(tool)} if not is_done:
@@ -190,6 +191,12 @@ def _since(earlier: Usage, total: Usage) -> Usage:
         output=max(0, total.output - earlier.output),
         cached=max(0, total.cached - earlier.cached),
     )
+
+
+def _bare_command(command: str) -> str:
+    """The command without the shell that codex starts for it."""
+    shell = _SHELL.fullmatch(command)
+    return command if shell is None else shell[2]
 
 
 def _message(record: Mapping[str, Any]) -> str:

@@ -95,7 +95,9 @@ class CommandConversation:
         self._output += data[: max(0, MAX_BYTES - len(self._output))]
         end = self._output.rfind(b"\n") + 1
         fresh, self._shown = self._output[self._shown : end], max(end, self._shown)
-        return [Progress("text", line) for line in _text(fresh).splitlines() if line.strip()]
+        lines = [line for line in _text(fresh).splitlines() if line.strip()]
+        # One piece for all of them: an agent may print millions of lines.
+        return [Progress("text", "\n".join((*lines, "")))] if lines else []
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:

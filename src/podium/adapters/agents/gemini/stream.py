@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer
+from podium.adapters.agents.shared.json_lines import Answer, JsonLines, count_of, read_answer, tool_report
 from podium.adapters.agents.shared.troubles import REJECTIONS, TRUNCATED, is_rejection, not_served
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import Millis
 from podium.files import bounded_json
-from podium.ports.agent import AgentResult, AgentTrouble, Progress, Usage
+from podium.ports.agent import AgentResult, AgentTrouble, Progress, ProgressKind, Usage
 from podium.process.launch import Finished
 
 STATUSES: Final = (400, 401, 403, 404, 408, 409, 413, 429, 499, 500, 501, 502, 503, 504, 529)
@@ -32,6 +32,13 @@ EXITS: Final[Mapping[int, AgentTrouble]] = {
 }
 """In this order: no login, invalid input, invalid settings, turn limit, a failed tool, an untrusted folder."""
 EDITS: Final = frozenset({"replace", "write_file"})
+TOOLS: Final[Mapping[str, ProgressKind]] = {
+    **dict.fromkeys(
+        ("read_file", "read_many_files", "list_directory", "glob", "search_file_content", "grep_search"),
+        "read",
+    ),
+    "run_shell_command": "run",
+}
 MAX_ERRORS: Final = 64 * 1024
 """Characters of the end of stderr in which its error is looked for."""
 MAX_MESSAGE: Final = 2000
@@ -249,18 +256,17 @@ def _usage_by_model(result: Mapping[str, Any]) -> Iterable[Progress]:
     stats = result.get("stats")
     models = stats.get("models") if isinstance(stats, dict) else None
     for name, counts in (models if isinstance(models, dict) else {}).items():
-        yield Progress(
-            "usage", f"{name}: {count_of(counts, 'input_tokens')} in, {count_of(counts, 'output_tokens')} out"
-        )
+        tokens = count_of(counts, "input_tokens"), count_of(counts, "output_tokens")
+        yield Progress("usage", f"{name}: {tokens[0]} in, {tokens[1]} out", tokens=sum(tokens))
 
 
 def _use(name: str, parameters: Any) -> Progress:
     arguments = parameters if isinstance(parameters, dict) else {}
-    path = arguments.get("file_path")
+    path = arguments.get("file_path") or arguments.get("absolute_path") or arguments.get("path")
     if name in EDITS and isinstance(path, str):
         return Progress("file", path)
     main = arguments.get("command") or path or arguments.get("pattern") or ""
-    return Progress("tool", f"{name} {main}".strip()[:200])
+    return tool_report(TOOLS, name, str(main))
 
 
 def _plain(message: str) -> str:

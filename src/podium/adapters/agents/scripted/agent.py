@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from podium.adapters.agents.shared.json_lines import JsonLines
+from podium.adapters.agents.shared.json_lines import JsonLines, message_report
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
@@ -83,7 +83,7 @@ class ScriptedConversation:
         if record.get("type") == "file":
             return Progress("file", str(record.get("path")))
         self._last = record
-        return Progress("text", str(record.get("text", ""))) if record.get("type") == "answer" else None
+        return message_report(str(record.get("text", ""))) if record.get("type") == "answer" else None
 
     def finish(self, finished: Finished) -> AgentResult:
         return replace(self._parse(finished), cost=_cost(self._last or {}), simulated=True)

@@ -1,15 +1,21 @@
-"""Reads JSON lines from a program as they arrive, and the single JSON value that an answer may be."""
+"""Reads JSON lines from a program as they arrive, and the single JSON value that an answer may be.
+
+Also builds the reports about what the program does, so that they mean the same for every agent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from podium.core.types import MicroUsd
 from podium.files import bounded_json
-from podium.ports.agent import AgentTrouble
+from podium.ports.agent import AgentTrouble, Progress, ProgressKind, Usage
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 MAX_LINE: Final = 8 * 1024 * 1024
+MAX_SUBJECT: Final = 200
+"""Characters of a command or a path that are shown."""
 TRUNCATED: Final = (
     "the answer was cut off at its maximum length, so it is not complete; a shorter one would fit"
 )
@@ -65,3 +71,21 @@ def read_answer(text: str, *, wants_value: bool) -> Answer:
         return Answer(one_json(text), has_value=True)
     except NotOneValue as error:
         return Answer(trouble="malformed", detail=str(error)) if wants_value else Answer()
+
+
+def message_report(message: str) -> Progress:
+    """A whole message; one that comes in pieces ends with a line end of its own."""
+    return Progress("text", message if message.endswith("\n") else f"{message}\n")
+
+
+def tool_report(kinds: Mapping[str, ProgressKind], name: str, subject: str) -> Progress:
+    """A tool by what it does; one that is not in the table is shown with its name."""
+    kind = kinds.get(name, "tool")
+    text = f"{name} {subject}".strip() if kind == "tool" or not subject else subject
+    return Progress(kind, text[:MAX_SUBJECT])
+
+
+def usage_report(usage: Usage, *, usd: MicroUsd | None = None, detail: str = "") -> Progress:
+    """The tokens and the cost of an attempt so far."""
+    text = f"{usage.input} in, {usage.cached} cached, {usage.output} out{detail}"
+    return Progress("usage", text, tokens=usage.input + usage.cached + usage.output, usd=usd)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import IncrementalNewlineDecoder
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from podium.app.query.logs import LogFile, follow_logs, pieces
 from podium.frontends.cli.open_run import in_project, wait
 from podium.frontends.cli.shell_completion import complete_step
 from podium.process.ansi import PlainStream
+from podium.views.text.activity_lines import ActivityLines
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -34,7 +35,7 @@ def command(project: Project, run: RunId, step: str | None, following: bool, fai
     printer = _Printer()
     for file, piece in _content(project, run, step, following=following, failed=failed):
         printer.put(file, piece)
-    printer.finish()
+    printer.close()
     if printer.file is None:
         click.echo(f"run {run} has kept nothing here; podium show tells how far it is", err=True)
     return 0
@@ -46,7 +47,7 @@ def _content(
     queries = project.queries
 
     def files() -> tuple[LogFile, ...]:
-        return queries.logs(run, step, failed=failed)
+        return queries.logs(run, step, failed=failed, live=following)
 
     if following:
         yield from follow_logs(files, is_over=lambda: queries.has_ended(run), wait=wait)
@@ -65,18 +66,30 @@ class _Printer:
         self._stream = PlainStream()
         self._text = _decoder()
         self._at_line_start = True
+        self._activity: dict[str, ActivityLines] = {}
 
     def put(self, file: LogFile, piece: bytes) -> None:
         if self.file is None or file.title != self.file.title:
             self.finish()
             self.file, self._stream, self._text = file, PlainStream(), _decoder()
             click.echo(f"==> {file.title} <==")
-        self._write(self._stream.feed(piece) if self._terminal else piece)
+        if file.is_activity:
+            self._write_lines(self._activity.setdefault(file.title, ActivityLines()).feed(piece))
+        else:
+            self._write(self._stream.feed(piece) if self._terminal else piece)
 
     def finish(self) -> None:
         self._write(self._stream.finish())
         if not self._at_line_start:
             self._write(b"\n")
+
+    def close(self) -> None:
+        self.finish()
+        for lines in self._activity.values():
+            self._write_lines(lines.finish())
+
+    def _write_lines(self, lines: Iterable[str]) -> None:
+        self._write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
     def _write(self, data: bytes) -> None:
         if data:
