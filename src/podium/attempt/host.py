@@ -69,6 +69,8 @@ class Host:
     folders: FolderPool = field(default_factory=FolderPool)
     """Folders that this process made for workspaces of the run and can reuse."""
     private_dirs: PrivateDirPool = field(default_factory=PrivateDirPool)
+    unrecorded_sessions: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Conversations that may not be written to disk, by role."""
     run_dir: Path = field(init=False)
     """The records of this run."""
 

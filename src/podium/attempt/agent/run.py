@@ -19,6 +19,7 @@ import anyio
 from anyio import CancelScope, to_thread
 
 from podium.attempt import network
+from podium.attempt.activity import prompt_lines, without_prompt
 from podium.attempt.agent import assess, usage
 from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt, output_listener
 from podium.attempt.agent.recorder import write_recording
@@ -109,11 +110,10 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
         return attempt_ended(host, started, "unavailable", "unavailable", result=result, tree=started.start)
     attempt.exchange.worker = worker
     rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
-    attempt.exchange.system, attempt.exchange.prompt, attempt.exchange.removed = (
-        rendered.system,
-        rendered.prompt,
-        rendered.removed,
-    )
+    exchange = attempt.exchange
+    exchange.system, exchange.prompt, exchange.removed = rendered.system, rendered.prompt, rendered.removed
+    if not attempt.work.config.record.get("prompts", True):
+        attempt.activity.hide(prompt_lines(rendered.system, rendered.prompt))
     if continues_session(attempt):
         # The answer depends on a conversation that no other run has, so it cannot be reused.
         return await _run_in_workspace(attempt, worker)
@@ -249,8 +249,17 @@ async def _priced_and_masked(
     return replace(
         masked,
         text=_without_lone_surrogates(masked.text),
-        detail=_without_lone_surrogates(masked.detail),
+        detail=_recordable(attempt, _without_lone_surrogates(masked.detail)),
     )
+
+
+def _recordable(attempt: AgentAttempt, detail: str) -> str:
+    """The reason of a failure, which may be what the program printed, and so may repeat the prompt."""
+    if attempt.work.config.record.get("prompts", True) or not detail:
+        return detail
+    lines = prompt_lines(attempt.exchange.system, attempt.exchange.prompt)
+    printed = detail.encode("utf-8").splitlines(keepends=True)
+    return b"".join(without_prompt(printed, lines)).decode("utf-8").rstrip("\n")
 
 
 def _without_lone_surrogates(text: str) -> str:

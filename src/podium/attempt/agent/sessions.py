@@ -1,7 +1,8 @@
 """The last conversation of a role in this run, for steps that continue it (`continuity`, R068-R070).
 
 It is stored in the run folder, by role: the prompt and answer of each turn, the total usage, and the files in which the
-agent's program keeps the conversation. It is stored only if its last turn had an answer. An agent that changes files
+agent's program keeps the conversation. It is stored only if its last turn had an answer. If the workflow's `record`
+leaves out a part of it, it is kept in memory only, and a resumed run begins a new conversation. An agent that changes files
 never continues a conversation, because it would remember outdated files.
 """
 
@@ -27,6 +28,8 @@ FOLDER: Final = "sessions"
 MAX_SESSION_BYTES: Final = 32 * 1024 * 1024
 MAX_SESSION_FILES: Final = 1000
 """Largest total size of a conversation's files; a larger conversation is not continued."""
+PARTS: Final = ("prompts", "outputs", "stdout", "reasoning")
+"""What a conversation contains, as `record` names it."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
@@ -45,10 +48,10 @@ def last_session(attempt: AgentAttempt, worker: ResolvedAgent) -> PriorSession |
     """
     if not continues_session(attempt):
         return None
-    try:
-        data = json.loads(_session_file(attempt, worker).read_bytes())
-    except FileNotFoundError:
+    stored = _stored(attempt, worker)
+    if stored is None:
         return None
+    data = json.loads(stored)
     if (data["agent"], data["type"]) != (worker.agent, worker.type):
         return None
     session = _session(data)
@@ -79,11 +82,33 @@ def keep_session(
             for name, content in _read(home, patterns).items()
         },
     }
-    write_bytes(_session_file(attempt, worker), json.dumps(data).encode("ascii"))
+    content = json.dumps(data).encode("ascii")
+    if _is_recorded(attempt):
+        write_bytes(_session_file(attempt, worker), content)
+    else:
+        attempt.host.unrecorded_sessions[_name(worker)] = content
+
+
+def _stored(attempt: AgentAttempt, worker: ResolvedAgent) -> bytes | None:
+    if not _is_recorded(attempt):
+        return attempt.host.unrecorded_sessions.get(_name(worker))
+    try:
+        return _session_file(attempt, worker).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _is_recorded(attempt: AgentAttempt) -> bool:
+    record = attempt.work.config.record
+    return all(record.get(part, True) for part in PARTS)
 
 
 def _session_file(attempt: AgentAttempt, worker: ResolvedAgent) -> Path:
-    return attempt.host.run_dir / FOLDER / f"{worker.role or worker.agent}.json"
+    return attempt.host.run_dir / FOLDER / f"{_name(worker)}.json"
+
+
+def _name(worker: ResolvedAgent) -> str:
+    return worker.role or worker.agent
 
 
 def _session(data: Mapping[str, Any]) -> PriorSession:

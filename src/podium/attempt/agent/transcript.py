@@ -20,7 +20,8 @@ def write_request(attempt: AgentAttempt, record: Mapping[str, Any]) -> None:
     if record.get("prompts", True):
         texts |= {"prompt.md": exchange.prompt, "system.md": exchange.system}
     if record.get("inputs", True) and exchange.worker is not None:
-        texts["inputs.json"] = _json({"config": exchange.worker.config, "guidance": attempt.started.guidance})
+        guidance = attempt.started.guidance if record.get("prompts", True) else ()
+        texts["inputs.json"] = _json({"config": exchange.worker.config, "guidance": guidance})
     _write(attempt, texts)
 
 
