@@ -10,6 +10,8 @@ import pytest
 
 from podium.adapters.agents.claude import CREDENTIALS
 from podium.adapters.agents.claude.agent import Claude
+from podium.adapters.agents.claude.stream import ClaudeConversation
+from podium.core.types import Millis
 from podium.credentials import key_names, tokens_of
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec, Progress, Usage
@@ -260,6 +262,21 @@ def test_a_used_up_window_tells_when_it_opens_again(tmp_path: Path) -> None:
     result = said(tmp_path, window, made_up("rate_limit"), {**FAILED, "api_error_status": 429}, exit_code=1)
 
     assert (result.trouble, result.retry_at) == ("quota", 1794796318000)
+
+
+@pytest.mark.req("R137")
+@pytest.mark.parametrize(("delay_ms", "expected"), [(30_000, 1_030_000), (1197.8, None)])
+def test_the_pause_before_its_last_retry_tells_when_the_vendor_accepts_calls_again(
+    tmp_path: Path, delay_ms: float, expected: int | None
+) -> None:
+    """claude obeys a Retry-After; its own pauses before two retries are shorter, and say nothing of the vendor."""
+    retry = {"type": "system", "subtype": "api_retry", "error_status": 429, "retry_delay_ms": delay_ms}
+    conversation = ClaudeConversation(request(tmp_path), structured=False, clock=lambda: Millis(1_000_000))
+    for record in (retry, made_up("rate_limit"), {**FAILED, "api_error_status": 429}):
+        list(conversation.feed(json.dumps(record).encode() + b"\n"))
+    result = conversation.finish(finished_process(exit_code=1))
+
+    assert (result.trouble, result.retry_at) == ("quota", expected)
 
 
 @pytest.mark.req("C20")

@@ -14,6 +14,7 @@ import pytest
 from podium.adapters.agents.codex import CREDENTIALS
 from podium.adapters.agents.codex.agent import Codex
 from podium.adapters.agents.codex.errors import failure_of
+from podium.adapters.agents.codex.stream import CodexConversation
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
@@ -307,3 +308,19 @@ def test_a_login_takes_the_place_of_the_key() -> None:
 def test_settings_that_cannot_be_used_are_named(config: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=rf"agents\.codex\.{next(iter(config))} "):
         Codex().prepare(request(config=config))
+
+
+@pytest.mark.req("R137")
+def test_the_time_that_it_waits_to_retry_tells_when_the_vendor_accepts_calls_again() -> None:
+    """codex obeys a Retry-After and never prints it."""
+    limited = "exceeded retry limit, last status: 429 Too Many Requests"
+    times = iter([NOW, NOW + timedelta(seconds=29.6)])
+    now = NOW
+    conversation = CodexConversation(request(), now=lambda: now)
+    for part in ("Reconnecting... 1/1 (" + limited + ")", limited):
+        now = next(times)
+        list(conversation.feed(json.dumps({"type": "error", "message": part}).encode() + b"\n"))
+    list(conversation.feed(failed(limited).encode()))
+    result = conversation.finish(finished_process(exit_code=1))
+
+    assert (result.trouble, result.retry_at) == ("quota", (now + timedelta(seconds=30)).timestamp() * 1000)

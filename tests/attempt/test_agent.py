@@ -327,11 +327,15 @@ def test_mistakes_of_a_cast_are_named_by_line_and_nothing_runs(project: Project,
     )
 
 
-def test_a_used_up_quota_is_waited_for_until_it_opens_again(project: Project, tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", [1, 1_000])
+def test_a_used_up_quota_is_waited_for_until_it_opens_again(
+    project: Project, tmp_path: Path, unit: int
+) -> None:
+    """Also if the agent reports the time in milliseconds, which would be in 55,000 years."""
     later = 1_700_000_600
     (project.root / "vendor.sh").write_text(
         'if grep -q "attempt 2"; then echo fine; else\n'
-        f"""echo '{{"podium": 1, "trouble": "quota", "detail": "used up", "retry_at": {later}}}'; exit 1; fi\n"""
+        f"""echo '{{"podium": 1, "trouble": "quota", "detail": "used up", "retry_at": {later * unit}}}'; exit 1; fi\n"""
     )
     flow = f"""
         agents: {{c: {{type: command, command: [sh, {project.root}/vendor.sh]}}}}

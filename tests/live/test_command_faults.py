@@ -47,8 +47,8 @@ def project_for(
         yield project
 
 
-def run(project: e2e.Project) -> tuple[e2e.Ended, list[dict[str, Any]]]:
-    done = project.podium("run", "flow.yaml", "--no-human", "--json", timeout_s=300)
+def run(project: e2e.Project, *options: str) -> tuple[e2e.Ended, list[dict[str, Any]]]:
+    done = project.podium("run", "flow.yaml", "--no-human", "--json", *options, timeout_s=300)
     return done, [event for event in project.events(project.run_id()) if event["type"] == "AttemptEnded"]
 
 
@@ -173,21 +173,26 @@ def test_an_answer_that_claude_continued_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R137")
-@pytest.mark.parametrize("name", ["codex", "gemini"])
-def test_the_run_waits_as_long_as_the_vendor_asks(name: str, tmp_path: Path) -> None:
-    # codex repeats such a call by itself before it gives up.
-    times = 4 if name == "codex" else 1
-    limited = Rule(status=429, error="slow down", headers={"Retry-After": "3"}, times=times)
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "limits"])
+@pytest.mark.parametrize(("name", "calls"), [("claude", 3), ("codex", 3), ("gemini", 1)])
+def test_the_run_waits_as_long_as_the_vendor_asks(
+    name: str, calls: int, sandbox: str, tmp_path: Path
+) -> None:
+    """The broker reads the header; without it only what the program prints or how long it waits tells the time.
+
+    claude and codex repeat such a call by themselves before they give up.
+    """
+    limited = Rule(status=429, error="slow down", headers={"Retry-After": "3"}, times=calls)
     with (
         ModelServer(limited, Rule(text="done")) as server,
         project_for(name, tmp_path, server, fallback=False) as project,
     ):
-        done, ends = run(project)
+        done, ends = run(project, "--sandbox", sandbox)
         (wait,) = (e for e in project.events(project.run_id()) if e["type"] == "RetryScheduled")
 
     assert done.code == 0, done.err
     assert kinds(ends) == [("quota", "quota"), ("ok", "")]
-    assert ends[0]["retry_at"] - ends[0]["at"] <= 3000
+    assert ends[0]["retry_at"] - ends[0]["at"] <= 15_000
     assert wait["due"] - wait["at"] <= 60_000, "and not a quarter of an hour"
 
 

@@ -24,6 +24,7 @@ from podium.core.payloads import Amounts
 from podium.core.types import AnswerKind, Tree
 from podium.git.trees.diff import diff
 from podium.ports.agent import AgentResult, AgentTrouble
+from podium.ports.retry_time import retry_time
 from podium.process.launch import Finished
 from podium.tasks.report import AttemptResult, TokenCounts, VerdictRecord
 from podium.workflow.contracts.contract import OutputFault, Value, value_of
@@ -104,7 +105,7 @@ def _troubled(
     if trouble == "blocked":
         fields["notes"] = truncate_for_log(result.detail)
     end = attempt_ended(attempt.host, attempt.started, kind, reason, result=fields, tree=tree)
-    return replace(end, retry_at=result.retry_at)
+    return replace(end, retry_at=retry_time(result.retry_at, end.at))
 
 
 def truncate_for_log(text: str) -> str:

@@ -51,6 +51,7 @@ TOOLS: Final[Mapping[str, ProgressKind]] = {
     **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), "edit"),
     "Bash": "run",
 }
+OWN_DELAY_MS: Final = 1500
 LIMITS: Final = ("error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries")
 
 
@@ -88,6 +89,7 @@ class ClaudeConversation:
         self._session: str | None = None
         self._model = ""
         self._retry: _Retry | None = None
+        self._vendor_delay_ms: int | None = None
         self._parts: dict[str, str] = {}
         """The texts of the messages since the last tool, by the id of the message."""
 
@@ -122,10 +124,12 @@ class ClaudeConversation:
         return not_served(result) if self._is_rejected(result) else result
 
     def _retry_at(self) -> Millis | None:
-        """When the quota opens again: claude reports it for a login, and else how long it would wait by itself."""
-        if self._reset is not None or self._retry is None or self._last is not None:
+        """When the quota opens again: claude reports it for a login, and else how long it waits before each retry."""
+        if self._reset is not None:
             return self._reset
-        return Millis(self._retry.at + self._retry.delay_ms)
+        if self._last is None and self._retry is not None:
+            return Millis(self._retry.at + self._retry.delay_ms)
+        return None if self._vendor_delay_ms is None else Millis(self._clock() + self._vendor_delay_ms)
 
     def _is_rejected(self, result: AgentResult) -> bool:
         """Whether the first call failed before its model did anything."""
@@ -158,6 +162,7 @@ class ClaudeConversation:
                 self._model = str(record.get("model") or "").partition("[")[0]
             case {"type": "system", "subtype": "api_retry"}:
                 self._retry = _Retry(record.get("error_status"), _delay(record), self._clock())
+                self._vendor_delay_ms = _vendor_delay(self._retry)
                 why = record.get("error_status") or record.get("error") or "no reply"
                 until = Millis(self._retry.at + self._retry.delay_ms)
                 yield Progress("retry", f"call {record.get('attempt')} failed ({why}); trying again", until)
@@ -353,6 +358,11 @@ def _block(block: Any) -> Progress | None:
 def _delay(record: Mapping[str, Any]) -> int:
     delay = record.get("retry_delay_ms")
     return round(delay) if isinstance(delay, int | float) and 0 <= delay < 10**9 else 0
+
+
+def _vendor_delay(retry: _Retry) -> int | None:
+    """The vendor's Retry-After, which claude obeys; without one it waits a second or so before its two retries."""
+    return retry.delay_ms if retry.status == 429 and retry.delay_ms > OWN_DELAY_MS else None
 
 
 def _list(value: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 from podium.files import bounded_json
 from podium.ports.agent import AgentTrouble
+from podium.ports.retry_time import millis_of
 
 STATUS: Final = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
 _DISCONNECTED: Final = "stream disconnected before completion: "
@@ -110,7 +111,8 @@ def _of_status(status: int) -> AgentTrouble:
 def _retry_at(text: str, now: Now) -> Millis | None:
     """When to retry. Times are in the machine's zone and precise to the minute; without a day, the next such time."""
     if (delay := RETRY_IN.search(text)) is not None:
-        return _millis(now() + timedelta(seconds=float(delay[1]) * SECONDS[delay[2]]))
+        span = millis_of(float(delay[1]) * SECONDS[delay[2]])
+        return None if span is None else Millis(_millis(now()) + span)
     time = RETRY_AT_TIME.search(text)
     if time is None:
         return None
@@ -121,10 +123,10 @@ def _retry_at(text: str, now: Now) -> Millis | None:
         if time["month"]:
             month = datetime.strptime(time["month"], "%b").month  # noqa: DTZ007 (only its month is used)
             at = at.replace(year=int(time["year"]), month=month, day=int(time["day"]))
-    except ValueError:
+        # The window opens during the minute in the message, so wait until its end.
+        at += timedelta(minutes=1)
+    except (ValueError, OverflowError):
         return None
-    # The window opens during the minute in the message, so wait until its end.
-    at += timedelta(minutes=1)
     return _millis(at if time["month"] or at > current else at + timedelta(days=1))
 
 

@@ -7,9 +7,10 @@ includes cached tokens and its output includes reasoning. A failed turn reports 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from podium.adapters.agents.codex.errors import Failure, Now, failure_of, is_uns
 from podium.adapters.agents.codex.strict_schema import restored
 from podium.adapters.agents.shared.json_lines import MAX_SUBJECT, JsonLines, message_report
 from podium.adapters.agents.shared.troubles import REJECTIONS, not_served, with_stderr
+from podium.core.types import Millis
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
@@ -42,6 +44,8 @@ class CodexConversation:
         self._started = self._completed = self._worked = False
         self._failed: str | None = None
         self._retrying: str | None = None
+        self._retrying_since: datetime | None = None
+        self._vendor_delay: timedelta | None = None
 
     def feed(self, data: bytes) -> Iterable[Progress]:
         return [progress for record in self._lines.feed(data) for progress in self._read(record)]
@@ -80,7 +84,9 @@ class CodexConversation:
             case {"type": "item.started" | "item.completed" as moment, "item": {"type": str(kind)}}:
                 yield from self._item(kind, record["item"], is_done=moment == "item.completed")
             case {"type": "error", "message": str(message)}:
+                self._measure_delay()
                 self._retrying = retry[1] if (retry := RETRY.fullmatch(message)) is not None else None
+                self._retrying_since = None if self._retrying is None else self._now()
                 yield Progress("note" if self._retrying is None else "retry", message)
             case {"type": "turn.completed"}:
                 self._completed = True
@@ -89,6 +95,12 @@ class CodexConversation:
                 self._failed = _message(record)
             case _:
                 pass
+
+    def _measure_delay(self) -> None:
+        """Take the time that codex has waited to retry as the vendor's Retry-After, which it obeys and never prints."""
+        if self._retrying_since is None or failure_of(self._retrying or "", self._now).trouble != "quota":
+            return
+        self._vendor_delay = self._now() - self._retrying_since
 
     def _item(self, kind: str, item: Mapping[str, Any], *, is_done: bool) -> Iterator[Progress]:
         self._retrying = None
@@ -161,6 +173,11 @@ class CodexConversation:
 
     def _turn_failed(self, sentence: str) -> Failure:
         failure = failure_of(sentence, self._now)
+        if failure.trouble == "quota" and failure.retry_at is None and self._vendor_delay is not None:
+            # Rounded up: a retry just before the quota opens would be refused again.
+            seconds = math.ceil(self._vendor_delay.total_seconds())
+            at = Millis(int((self._now() + timedelta(seconds=seconds)).timestamp() * 1000))
+            return Failure("quota", failure.detail, at)
         if failure.trouble == "auth" and self._auth_hint:
             return Failure("auth", f"{failure.detail}\n{self._auth_hint}")
         return failure

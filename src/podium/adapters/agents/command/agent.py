@@ -27,10 +27,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, get_args
 
 from podium.core.expressions.values import MAX_TEXT, plain_json
-from podium.core.types import MicroUsd, Millis
+from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
 from podium.files import bounded_json
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress, Usage
+from podium.ports.retry_time import millis_of
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
@@ -244,7 +245,7 @@ def _enveloped(envelope: Mapping[str, Any], meaning: str, stderr: str) -> AgentR
         cost=None if cost is None else MicroUsd(round(cost * 1_000_000)),
         trouble=None if trouble is None else _trouble(trouble),
         detail=envelope.get("detail") or ("" if trouble is None else stderr),
-        retry_at=None if at is None else Millis(int(at * 1000)),
+        retry_at=None if at is None else millis_of(at),
         session=envelope.get("session"),
     )
 

@@ -19,6 +19,7 @@ from podium.core.expressions.values import MAX_TEXT
 from podium.core.types import Millis
 from podium.files import bounded_json
 from podium.ports.agent import AgentResult, AgentTrouble, Progress, ProgressKind, Usage
+from podium.ports.retry_time import millis_of
 from podium.process.launch import Finished
 
 STATUSES: Final = (400, 401, 403, 404, 408, 409, 413, 429, 499, 500, 501, 502, 503, 504, 529)
@@ -241,7 +242,7 @@ def _retry_at(result: Mapping[str, Any]) -> Millis | None:
         start = datetime.fromisoformat(when).timestamp()
     except ValueError:
         return None
-    return Millis(round((start + float(delay[1] or delay[2])) * 1000))
+    return millis_of(start + float(delay[1] or delay[2]))
 
 
 def _usage(result: Mapping[str, Any], calls: int) -> Usage:
