@@ -14,7 +14,7 @@ from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.core.types import Millis
 from podium.credentials import key_names, tokens_of
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec, Progress, Usage
+from podium.ports.agent import AgentRequest, AgentResult, PriorSession, ProgramSpec, Progress, Usage
 from podium.testing.agent_contract import finished_process, parse_output
 
 KEY = "sk-test-0000"
@@ -360,3 +360,29 @@ def test_what_it_does_is_seen_while_it_does_it(tmp_path: Path) -> None:
         ("done", ""),
         ("usage", "206 in, 30 cached, 42 out"),
     ]
+
+
+TURN = b'{"type":"user","message":{"content":"what is a cost-state?"}}'
+
+
+@pytest.mark.req("R207")
+@pytest.mark.parametrize(
+    "totals",
+    [
+        b'{"type":"cost-state","totalCostUSD":0.4,"modelUsage":{}}',
+        b'{"totalCostUSD":-5,"type":"cost\\u002dstate"}',
+        b'{"type":"\\u0063ost-state","note":"\xff"}',
+        b'{"type":"cost-state","deep":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+    ids=["plain", "escaped", "not UTF-8", "deep"],
+)
+def test_a_continued_conversation_is_handed_over_without_the_totals_of_its_earlier_turns(
+    tmp_path: Path, totals: bytes
+) -> None:
+    """claude 2.1.325 would count on from them, and each turn would be booked again with the next one."""
+    content = b"\n".join([TURN, totals, TURN, b""])
+    session = PriorSession(id="abc", files={".claude/projects/-old/abc.jsonl": content})
+    files = prepared(tmp_path, session=session, resumable=True).files
+
+    (name,) = [name for name in files if name.endswith("/abc.jsonl")]
+    assert files[name] == b"\n".join([TURN, TURN, b""])

@@ -17,7 +17,7 @@ from podium.adapters.agents.codex.errors import failure_of
 from podium.adapters.agents.codex.stream import CodexConversation
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
+from podium.ports.agent import AgentRequest, AgentResult, PriorSession, Progress, Usage
 from podium.testing.agent_contract import finished_process, parse_output
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
@@ -308,6 +308,24 @@ def test_a_login_takes_the_place_of_the_key() -> None:
 def test_settings_that_cannot_be_used_are_named(config: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=rf"agents\.codex\.{next(iter(config))} "):
         Codex().prepare(request(config=config))
+
+
+@pytest.mark.req("R207")
+@pytest.mark.parametrize(
+    ("earlier", "expected", "incomplete"),
+    [
+        pytest.param(Usage(input=700, output=60, cached=500), Usage(500, 40, 300), False, id="grows"),
+        pytest.param(Usage(input=5000, output=60, cached=500), Usage(0, 40, 300), True, id="shrinks"),
+    ],
+)
+def test_a_continued_thread_is_charged_for_its_last_turn_and_never_for_less_than_nothing(
+    earlier: Usage, expected: Usage, incomplete: bool
+) -> None:
+    """A tool may write to the file from which codex restores the total; the usage is then not known, and not zero."""
+    session = PriorSession(id="01a1e1f7-7d32", usage=earlier)
+    result = read(STARTED + message("It is done") + COMPLETED, session=session)
+
+    assert (result.usage, result.usage_incomplete) == (expected, incomplete)
 
 
 @pytest.mark.req("R137")

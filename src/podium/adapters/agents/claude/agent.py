@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.adapters.agents.claude import AGENT, CREDENTIALS
+from podium.adapters.agents.claude.session_file import without_totals
 from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.settings import address
@@ -115,7 +116,7 @@ def _session_files(request: AgentRequest) -> dict[str, bytes]:
         return {}
     folder = re.sub(r"[^A-Za-z0-9]", "-", str(request.cwd.resolve()))
     return {
-        f"{CONFIG_DIR}/projects/{folder}/{session.id}.jsonl": content
+        f"{CONFIG_DIR}/projects/{folder}/{session.id}.jsonl": without_totals(content)
         for name, content in session.files.items()
         if name.endswith(f"/{session.id}.jsonl")
     }

@@ -2,7 +2,8 @@
 
 An attempt succeeded only if the exit code, the last event, its subtype and its is_error agree: each of them alone may
 report success for a failure. Tokens and cost are read from `modelUsage` of the last event, because its `usage` is zero
-after a broken stream, and the numbers of single messages are placeholders.
+after a broken stream, and the numbers of single messages are placeholders. They are those of this turn, because
+session_file.py removes the totals of earlier turns.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from podium.adapters.agents.codex.errors import Failure, Now, failure_of, is_unserved
 from podium.adapters.agents.codex.strict_schema import restored
-from podium.adapters.agents.shared.json_lines import MAX_SUBJECT, JsonLines, message_report
+from podium.adapters.agents.shared.json_lines import MAX_SUBJECT, JsonLines, message_report, usage_report
 from podium.adapters.agents.shared.troubles import REJECTIONS, not_served, with_stderr
 from podium.core.types import Millis
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
@@ -41,6 +41,7 @@ class CodexConversation:
         self._thread: str | None = None
         self._answer: str | None = None
         self._usage = Usage()
+        self._usage_incomplete = False
         self._started = self._completed = self._worked = False
         self._failed: str | None = None
         self._retrying: str | None = None
@@ -62,6 +63,7 @@ class CodexConversation:
             value=value,
             has_value=has_value,
             usage=self._usage,
+            usage_incomplete=self._usage_incomplete,
             trouble=None if failure is None else failure.trouble,
             detail="" if failure is None else failure.detail,
             retry_at=None if failure is None else failure.retry_at,
@@ -141,10 +143,13 @@ class CodexConversation:
         cached = min(_number(usage, "cached_input_tokens"), _number(usage, "input_tokens"))
         output, reasoning = _number(usage, "output_tokens"), _number(usage, "reasoning_output_tokens")
         total = Usage(input=_number(usage, "input_tokens") - cached, output=output, cached=cached)
-        self._usage = total if self._request.session is None else _since(self._request.session.usage, total)
-        yield Progress(
-            "usage", f"{self._usage.input} in, {cached} cached, {output} out, {reasoning} of them reasoning"
-        )
+        if self._request.session is not None:
+            earlier = self._request.session.usage
+            # A total below the earlier one is wrong: a tool may have written to the file from which codex restores it.
+            self._usage_incomplete = total.input < earlier.input or total.output < earlier.output
+            total = _since(earlier, total)
+        self._usage = total
+        yield usage_report(self._usage, detail=f", {reasoning} of them reasoning")
 
     def _failure(self, finished: Finished) -> Failure | None:
         if finished.timed_out:
