@@ -37,6 +37,11 @@ def open_store(paths: ProjectPaths, *, create: bool = False) -> Store:
     from podium.adapters.stores.sqlite import SqliteStore
 
     if not create and not paths.database.exists():
+        if paths.runs_dir.is_dir() and any(paths.runs_dir.iterdir()):
+            raise ConfigurationError(
+                f"{paths.runs_dir} has folders of runs, but their log {paths.database.name} is missing",
+                hint=f"restore {paths.database}, or move the folders away",
+            )
         raise ConfigurationError(
             f"no runs in {paths.root}", hint="start one with: podium run FILE, or try: podium demo"
         )

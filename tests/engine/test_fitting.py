@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -132,12 +134,59 @@ def test_what_does_not_fit_in_a_file_is_told_beside_it_and_by_whoever_reads_it(
     assert list(file.parent.iterdir()) == []
 
 
+@pytest.mark.req("R193")
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"answer: approve: x\n", "yaml:1:"),
+        (b"answer: approve\nanswer: reject\n", "answer"),
+        (b"answer: approve\nfeedbck: no\n", '"feedbck" is not a field of an answer'),
+        (b"answer: approve\nfeedback: [a, b]\n", "feedback is not text"),
+        (b"answer: approve\nby: 7\n", "by is not text"),
+        (b"- approve\n", "this is not a map"),
+        (b"answer: \xff\n", "the file is not UTF-8"),
+        (b"#" * (1 << 20) + b"\nanswer: approve\n", "more than 1048576 bytes"),
+        (b"answer: {a: " * 500, "yaml:1:"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why_beside_it(project: Project, content: bytes, why: str) -> None:
+    run = asked(project, None)
+    file = letterbox(project)
+    file.write_bytes(content)
+
+    assert drive(project.facade, run, park=True).ended is None
+    assert why in file.with_suffix(".refused").read_text("utf-8")
+    assert file.read_bytes() == content
+
+
+def test_a_pipe_or_a_link_in_place_of_a_file_is_refused_at_once(project: Project) -> None:
+    run = asked(project, None)
+    file = letterbox(project)
+    for is_pipe in (True, False):
+        file.unlink()
+        os.mkfifo(file) if is_pipe else file.symlink_to("/dev/zero")
+        assert drive(project.facade, run, park=True).ended is None
+        assert file.with_suffix(".refused").read_text("utf-8")
+    project.say(run, Cancel("ann"))
+
+
+def test_no_escape_sequence_of_an_agent_is_in_a_question(project: Project) -> None:
+    hostile = "\x1b]0;owned\x07 \x1b[2J \u202e \x9b31m \r hidden"
+    flow = f"  first: {{run: [printf, '%s', {json.dumps(hostile)}], output: text}}\n"
+    project.run(project.flow(f"{flow}  ask: {{human: 'Is this right: {{{{ steps.first.output }}}}?'}}\n"))
+
+    text = letterbox(project).read_text("utf-8")
+
+    assert "hidden" in text and "\\u202e" in text
+    assert not [char for char in text if char != "\n" and not char.isprintable()]
+
+
 def test_a_file_that_was_mended_has_no_reason_beside_it(project: Project) -> None:
     run = asked(project, SHAPE)
     file = letterbox(project)
     fill_in(file, "value", "{n: x}")
     project.resume(run)
-    file.write_text(file.read_text("utf-8").replace("{n: x}", "{n: 3"), "utf-8")
+    file.write_text(file.read_text("utf-8").replace("value: {n: x}", "value:"), "utf-8")
 
     project.resume(run)
 

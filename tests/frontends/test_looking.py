@@ -292,3 +292,25 @@ def test_the_usual_calls_need_no_name_of_a_run_and_a_short_one_is_enough(here: P
     assert newest != ok(command, "run-a")
     assert [ok(command), ok(command, "@1"), ok(command, "latest")] == [newest] * 3
     assert ok(command, "@2") == ok(command, "run-a")
+
+
+def test_verify_notices_the_folder_of_a_run_that_the_log_does_not_have(here: Path) -> None:
+    stray = here / ".podium/runs/run-c"
+    stray.mkdir()
+
+    assert "the log knows nothing of run run-c, and its folder" in verified("run-a")
+    assert "run-c: its folder is there" in verified("run-c")
+    conforms(json.loads(verified("run-c", "--json")), "verify")
+
+    stray.rmdir()
+    assert "whole" in ok("verify", "run-a")
+    for file in (here / ".podium").glob("podium.db*"):
+        file.unlink()
+    assert "has folders of runs, but their log podium.db is missing" in str(refused("verify"))
+
+
+def verified(*arguments: str) -> str:
+    """What it says about a fault."""
+    done = call("verify", *arguments)
+    assert done.return_value == 1, done.exception
+    return done.stdout

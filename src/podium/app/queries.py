@@ -102,3 +102,7 @@ class Queries:
     def verify(self, run: RunId) -> LogCheck:
         """Whether the log of a run is complete and unaltered."""
         return self._project.runtime.verify(run)
+
+    def lost_runs(self) -> tuple[str, ...]:
+        """Run folders whose run is not in the log; another log has taken its place, or it was deleted."""
+        return self._project.runtime.lost_runs()

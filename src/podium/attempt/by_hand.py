@@ -28,7 +28,7 @@ from podium.git.trees.snapshot import Snapshot, read_snapshot
 from podium.ports.agent import AgentResult
 from podium.tasks.prior_results import request_key
 from podium.tasks.task import AttemptTask, CollectTask
-from podium.views.plain import encode_utf8
+from podium.views.plain import encode_utf8, visible
 
 TASK: Final = "TASK.md"
 WORK: Final = "work"
@@ -108,7 +108,8 @@ def _write_task(attempt: AgentAttempt, task: str) -> None:
         clone_at_start(host, host.repository, started, folder / WORK)
     where = f"The files are in {WORK}/, a clone of its own." if host.repository is not None else ""
     done = f"When it is done: podium approve {host.run} {started.path}"
-    (folder / TASK).write_bytes(encode_utf8(f"{task}\n---\n{where}\n{done}\n"))
+    # A person prints it on a terminal, and agents may have written parts of it.
+    (folder / TASK).write_bytes(encode_utf8(visible(f"{task}\n---\n{where}\n{done}\n")))
 
 
 def _snapshot(host: Host, repository: Repository, started: AttemptStarted) -> Snapshot:

@@ -1,8 +1,8 @@
 """Open questions as files: each is in `.podium/inbox` until it is answered, there or anywhere else.
 
-A person, an editor or a script fills in `answer:` or `value:` and saves. A file that cannot be parsed yet is read again
-when it has changed. The reason why an answer was refused is written to a file next to it. Exporters may take answers
-from files of their own.
+A person, an editor or a script fills in `answer:` or `value:` and saves. The reason why a file cannot be read, or why its
+answer was refused, is written to a file next to it; when it has changed it is read again. Exporters may take answers from
+files of their own.
 """
 
 from __future__ import annotations
@@ -10,26 +10,36 @@ from __future__ import annotations
 import getpass
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from podium.core.effects import AskPerson
 from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve
 from podium.core.state import Leaf, State
 from podium.core.types import Address
+from podium.errors import PathViolation
 from podium.files import atomic
+from podium.files.inside import open_inside
 from podium.ports.exporter import RunExporter
-from podium.views.plain import encode_utf8
+from podium.views.plain import encode_utf8, visible
 from podium.views.run.questions import Render, question_view
 from podium.views.run.view import Pending
 from podium.workflow.source import yaml
 
 FOLDER: Final = "inbox"
 MAX_BYTES: Final = 1 << 20
+FIELDS: Final = ("run", "step", "answer", "value", "feedback", "by")
 _ANSWERED: Final = re.compile(r"^(answer|value):[ \t]*(\n[ \t-]+)?[^\s#]", re.MULTILINE)
+
+
+class UnreadableAnswer(NamedTuple):
+    """A file that cannot be taken for an answer."""
+
+    path: Address
+    reason: str
 
 
 @dataclass(slots=True)
@@ -71,14 +81,18 @@ class InboxFiles:
         if closed:
             self._exported += self._from_exporters()
 
-    def collect(self) -> Iterator[Approve]:
+    def collect(self) -> Iterator[Approve | UnreadableAnswer]:
         """Answers in files that have changed since the last call."""
         for path, file in self._open.items():
             stamp = _stamp(file.path)
             if stamp != file.stamp:
                 file.stamp = stamp
                 _refusal_file(file.path).unlink(missing_ok=True)
-                answer = _answer(file, path)
+                try:
+                    answer = _answer(file, path)
+                except _Unreadable as error:
+                    yield UnreadableAnswer(path, str(error))
+                    continue
                 if answer is not None:
                     yield answer
         answers, self._exported = self._exported, []
@@ -88,7 +102,7 @@ class InboxFiles:
     def refuse(self, path: Address, reason: str) -> None:
         """Write down why an answer was refused: its author may look at nothing but this folder."""
         if path in self._open:
-            _write(_refusal_file(self._open[path].path), f"{reason}\n")
+            _write(_refusal_file(self._open[path].path), f"{reason.strip()}\n")
 
     def _from_exporters(self) -> Iterator[Approve]:
         questions = tuple(file.question for file in self._open.values())
@@ -120,11 +134,9 @@ def is_answered(stamp: tuple[str, int, int]) -> bool:
 
     By name, size and time of change, so that an unchanged file is not read again.
     """
-    if stamp[1] > MAX_BYTES:
-        return False
     try:
-        text = Path(stamp[0]).read_text("utf-8", "replace")
-    except FileNotFoundError:
+        text = _read(Path(stamp[0]))
+    except _Unreadable:
         return False
     return _ANSWERED.search(text) is not None
 
@@ -156,7 +168,8 @@ def _refusal_file(file: Path) -> Path:
 
 
 def _write(file: Path, text: str) -> None:
-    atomic.write(file, encode_utf8(text), fsync=False)
+    """Write a text for people, who may print it on a terminal; agents may have written parts of it."""
+    atomic.write(file, encode_utf8(visible(text)), fsync=False)
 
 
 def _stamp(file: Path) -> tuple[int, int]:
@@ -176,23 +189,53 @@ def _answer(file: _QuestionFile, path: Address) -> Approve | None:
         action = None if value is None else "answer"
     if action is None:
         return None
-    feedback = fields.get("feedback")
-    by = fields.get("by")
     return Approve(
         path,
         str(action),  # If it is not an action, the run refuses it and lists the actions.
-        by if isinstance(by, str) and by else getpass.getuser(),
-        feedback if isinstance(feedback, str) else "",
+        _text_field(fields, "by") or getpass.getuser(),
+        _text_field(fields, "feedback"),
         value,
         file.question.tree,
     )
 
 
+class _Unreadable(Exception):
+    """The file cannot be taken for an answer; says why, and what to do."""
+
+
 def _fields(file: Path) -> dict[str, Any]:
+    if _stamp(file) == (-1, -1):
+        return {}  # Removed: the question stays open.
+    document = yaml.load(_read(file), name=file.name)
+    for problem in document.problems:
+        raise _Unreadable(problem.render())
+    fields = document.value
+    if not isinstance(fields, dict):
+        raise _Unreadable("this is not a map: leave the names such as `answer:` and write after them")
+    for name in fields:
+        if name not in FIELDS:
+            raise _Unreadable(f'"{name}" is not a field of an answer; there are {", ".join(FIELDS)}')
+    return fields
+
+
+def _text_field(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str | None):
+        raise _Unreadable(f"{name} is not text: write it in quotes")
+    return value or ""
+
+
+def _read(file: Path) -> str:
     try:
-        if file.is_symlink() or file.stat().st_size > MAX_BYTES:
-            return {}
-        document = yaml.load(file.read_text("utf-8"), name=file.name)
-    except (OSError, UnicodeDecodeError):
-        return {}
-    return document.value if isinstance(document.value, dict) and not document.problems else {}
+        if file.is_symlink():
+            raise _Unreadable("this is a link: write the answer into the file itself")
+        with open_inside(file.parent, file.name, "rb") as handle:
+            content = handle.read(MAX_BYTES + 1)
+    except (OSError, PathViolation) as error:
+        raise _Unreadable(f"the file cannot be read: {error}") from error
+    if len(content) > MAX_BYTES:
+        raise _Unreadable(f"the file has more than {MAX_BYTES} bytes")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _Unreadable("the file is not UTF-8: save it in that encoding") from error

@@ -222,6 +222,11 @@ class LocalRuntime:
 
         return verify(self.store, self._paths, self._head(run))
 
+    def lost_runs(self) -> tuple[str, ...]:
+        from podium.engine.verify import runs_without_log
+
+        return runs_without_log(self.store, self._paths)
+
     def forget(self, run: RunId) -> None:
         self.store.forget(run)
 

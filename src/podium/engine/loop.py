@@ -22,7 +22,8 @@ from podium.core.events import Event, StepEnded
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Approve, Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
-from podium.engine.inbox_files import InboxFiles
+from podium.core.types import Address
+from podium.engine.inbox_files import InboxFiles, UnreadableAnswer
 from podium.engine.log import Log
 from podium.errors import disk_fault
 from podium.ports.exporter import RunExporter
@@ -145,9 +146,11 @@ class RunLoop:
         """Report why an answer in a file was refused, next to the file and to the driver; commands have replies."""
         if incoming.cause != INBOX or not isinstance(incoming.message, Approve) or refusal.code == "answered":
             return  # A file stays as it is until the last of several people has answered.
-        path = incoming.message.path
-        self._inbox.refuse(path, refusal.message)
-        self._log.refused.append(f"the answer to {path} in the inbox was refused: {refusal.message}")
+        self._report_refusal(incoming.message.path, refusal.message)
+
+    def _report_refusal(self, path: Address, reason: str) -> None:
+        self._inbox.refuse(path, reason)
+        self._log.refused.append(f"the answer to {path} in the inbox was refused: {reason}")
         if self._on_turn is not None:
             self._on_turn(self._log)
 
@@ -223,7 +226,10 @@ class RunLoop:
     def _collect(self) -> None:
         """Read new answers and commands. Each command is read once, and answered when its turn has been stored."""
         for answer in self._inbox.collect():
-            self._post(answer, INBOX)
+            if isinstance(answer, UnreadableAnswer):
+                self._report_refusal(answer.path, answer.reason)
+            else:
+                self._post(answer, INBOX)
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from podium.core.hash_chain import FIRST_HASH, Record
-from podium.engine.log import CHAIN_HEAD, against_outside, read_chain_head
+from podium.engine.log import against_outside, read_chain_head
 from podium.files.project_paths import ProjectPaths
 from podium.ports.runtime import LogCheck
 from podium.ports.store import RunHead, Store
@@ -25,11 +28,27 @@ def verify(store: Store, paths: ProjectPaths, head: RunHead) -> LogCheck:
 
 
 def _lost_run(store: Store, paths: ProjectPaths) -> str | None:
+    lost = runs_without_log(store, paths)
+    if not lost:
+        return None
+    others = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+    return f"the log knows nothing of run {lost[0]}{others}, and its folder is there"
+
+
+def runs_without_log(store: Store, paths: ProjectPaths) -> tuple[str, ...]:
     """A run is in the store before it has a folder, and its folder goes first; so a folder alone means a lost run."""
+    folders = sorted(entry.name for entry in _entries(paths.runs_dir) if entry.is_dir(follow_symlinks=False))
+    # Read last: a run that starts meanwhile is then among them.
     stored = {head.run for head in store.heads()}
-    folders = paths.runs_dir.glob(f"*/{CHAIN_HEAD}")
-    lost = sorted(folder.parent.name for folder in folders if folder.parent.name not in stored)
-    return f"the log knows nothing of run {lost[0]}, and its folder is there" if lost else None
+    return tuple(name for name in folders if name not in stored)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
 
 
 def _against_head(records: tuple[Record, ...], head: RunHead) -> str | None:

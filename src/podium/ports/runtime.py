@@ -195,6 +195,9 @@ class Runtime(Protocol):
 
     def verify(self, run: RunId) -> LogCheck: ...
 
+    def lost_runs(self) -> tuple[str, ...]:
+        """The names of run folders whose run is not in the log."""
+
     def forget(self, run: RunId) -> None:
         """Delete the log of a run; the caller deletes its folder."""
 

@@ -16,7 +16,7 @@ from podium.errors import PathViolation
 from podium.files import atomic, bounded_json
 from podium.files.inside import read_file
 from podium.redaction.mask import Mask
-from podium.views.plain import encode_utf8
+from podium.views.plain import encode_utf8, visible
 from podium.views.run.view import Pending, RunView
 
 MAX_BYTES: Final = 1 << 20
@@ -41,7 +41,8 @@ class GatesFolder:
             if self._written.get(name) != text:
                 path = self._folder / name
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                atomic.write(path, encode_utf8(text))
+                # People print these files on a terminal, and agents have written parts of them.
+                atomic.write(path, encode_utf8(visible(text)))
                 self._written[name] = text
         for path in (path for pattern in OWN_FILES for path in self._folder.glob(pattern)):
             name = path.relative_to(self._folder).as_posix()

@@ -8,9 +8,12 @@ from pathlib import Path
 import click
 
 from podium.app.archive.check_export import check_export, is_export
+from podium.app.project import Project
+from podium.core.hash_chain import FIRST_HASH, RunId
 from podium.errors import EXIT_FAILED
 from podium.frontends.cli.open_run import opened_project
 from podium.frontends.cli.shell_completion import complete_run_or_folder
+from podium.ports.runtime import LogCheck
 
 
 @click.command("verify", short_help="Verify that a run's log or an export is complete.")
@@ -31,7 +34,7 @@ def command(run: str | None, as_json: bool) -> int:
     if run is not None and (is_export(Path(run)) or ("/" in run and Path(run).is_dir())):
         return _check_folder(Path(run), as_json)
     with opened_project() as project:
-        result = project.queries.verify(project.run(run).run)
+        result = _check_log(project, run)
     if as_json:
         data = {
             "run": result.run,
@@ -49,6 +52,15 @@ def command(run: str | None, as_json: bool) -> int:
     if result.fault is None and not result.compared:
         click.echo("its chain_head is missing, so events at the end could be missing too", err=True)
     return 0 if result.fault is None else EXIT_FAILED
+
+
+def _check_log(project: Project, name: str | None) -> LogCheck:
+    lost = project.queries.lost_runs()
+    if lost and (name in lost or not project.runtime.heads()):
+        run = name if name in lost else lost[-1]
+        fault = "its folder is there, and the log knows nothing of it: podium.db was deleted or replaced"
+        return LogCheck(RunId(str(run)), 0, FIRST_HASH, fault, compared=False)
+    return project.queries.verify(project.run(name).run)
 
 
 def _check_folder(folder: Path, as_json: bool) -> int:
