@@ -35,8 +35,11 @@ class TestNoSandbox(SandboxContract):
     def make(self) -> Sandbox:
         return NoSandbox()
 
-    def test_nothing_is_in_force(self) -> None:
-        assert (NoSandbox().level, NoSandbox().in_force) == ("none", ())
+    def test_only_the_number_of_processes_and_the_disk_are_limited(self) -> None:
+        assert NoSandbox().level == "none"
+        assert NoSandbox().in_force[-1] == "disk by measuring"
+        assert all(limit.startswith("number of processes by ") for limit in NoSandbox().in_force[:-1])
+        assert {"folders in memory", "disk outside its folders"} <= set(NoSandbox().unbounded)
 
 
 class TestLimitsSandbox(SandboxContract):

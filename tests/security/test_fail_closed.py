@@ -195,8 +195,8 @@ def test_without_control_groups_only_bounds_per_process_are_promised(tmp_path: P
     parents = cgroups.find(tmp_path / "none", tmp_path / "none")
 
     assert parents == cgroups.Parents()
-    with cgroups.group(memory_bytes=1 << 20, cpus=1, parents=parents) as groups:
-        assert groups == ()
+    with cgroups.group(memory_bytes=1 << 20, cpus=1, processes=9, parents=parents) as groups:
+        assert groups == cgroups.Groups()
 
 
 def test_a_group_that_cannot_be_entered_starts_nothing(tmp_path: Path) -> None:

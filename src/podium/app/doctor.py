@@ -51,6 +51,8 @@ class MachineReport:
     """The sandbox that would apply."""
     in_force: tuple[str, ...]
     """What it enforces."""
+    unbounded: tuple[str, ...]
+    """What this machine cannot limit there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> MachineReport:
         sqlite=version("apsw").rpartition(".")[0],
         git=None if git is None else await version_of(git, env),
         sandbox=sandbox.level,
-        in_force=tuple(getattr(sandbox, "in_force", ())),
+        in_force=sandbox.in_force,
+        unbounded=sandbox.unbounded,
     )
 
 

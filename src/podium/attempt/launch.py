@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from podium.attempt.host import Host
 from podium.attempt.network import proxy_env
@@ -15,20 +14,21 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Agent, Step
+from podium.core.step_settings import DEFAULT_BOUNDS, SandboxSettings
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
 from podium.git.workdir.walk import open_folder
 from podium.ports.agent import Progress
 from podium.ports.sandbox import Mount, OnDecision, Sandbox, SandboxPolicy, Service, no_traffic, not_recorded
+from podium.process.disk import DiskBound
 from podium.process.environment import minimal_env
 from podium.process.launch import Heartbeat, Launch
 from podium.tasks.report import AttemptResult
+from podium.workflow.schema.fields import InvalidValue
+from podium.workflow.schema.scalars import size
 
 if TYPE_CHECKING:
     from podium.attempt.workspace.workspace import Workspace
-
-UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 
 
 def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the rest is the step's
@@ -113,10 +113,13 @@ def environment(
 
 
 def sandbox_record(sandbox: Sandbox, policy: SandboxPolicy) -> AttemptResult:
-    """The sandbox level for the log, and whether the network was open."""
+    """The sandbox level for the log, whether the network was open, and what this machine cannot limit."""
+    record: AttemptResult = {"sandbox": sandbox.level}
     if policy.network == "open":
-        return {"sandbox": sandbox.level, "network": "open"}
-    return {"sandbox": sandbox.level}
+        record["network"] = "open"
+    if sandbox.unbounded:
+        record["unbounded"] = list(sandbox.unbounded)
+    return record
 
 
 def note(text: str) -> Progress:
@@ -166,8 +169,22 @@ def _policy(
         network="open" if allowed == "open" else tuple(allowed or ()),
         memory_bytes=_bytes(fill(sandbox.memory, names)),
         cpus=float(cpu) if isinstance(cpu, int | float) else None,
+        processes=_bound(sandbox, "processes"),
+        disk=DiskBound(
+            folders=(workspace.folder, workspace.home, workspace.tmp),
+            bytes=_bound(sandbox, "disk"),
+            files=_bound(sandbox, "files"),
+            since_ns=workspace.opened_ns,
+            skipped=(host.state_dir,),
+        ),
+        scratch_bytes=_bound(sandbox, "scratch"),
         **outward,
     )
+
+
+def _bound(sandbox: SandboxSettings, name: str) -> int:
+    declared = getattr(sandbox, name)
+    return DEFAULT_BOUNDS[name] if declared is None else int(declared)
 
 
 def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
@@ -199,9 +216,9 @@ def _is_folder(root: Path, name: str) -> bool:
 
 
 def _bytes(text: Any) -> int | None:
-    if text is None:
-        return None
-    match = _SIZE.fullmatch(str(text).strip())
-    if match is None:
-        raise ConfigurationError(f'sandbox.memory "{text}" is no size', hint='write it as "512m" or "2g"')
-    return int(float(match[1]) * UNITS[match[2].lower()])
+    try:
+        return None if text is None else size(text)
+    except InvalidValue as error:
+        raise ConfigurationError(
+            f'sandbox.memory "{text}" is not a size', hint='write it as "512m" or "2g"'
+        ) from error

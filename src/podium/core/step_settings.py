@@ -35,6 +35,20 @@ class SandboxSettings:
     image: Value = None
     memory: Value = None
     cpu: Value = None
+    processes: int | None = None
+    """How many processes and threads an attempt may have at the same time."""
+    disk: int | None = None
+    """The bytes that it may write to its folders."""
+    files: int | None = None
+    """How many files it may write."""
+    scratch: int | None = None
+    """The bytes of each folder that is in memory."""
+
+
+DEFAULT_BOUNDS: Final[Mapping[str, int]] = MappingProxyType(
+    {"processes": 4096, "disk": 20 << 30, "files": 1_000_000, "scratch": 512 << 20}
+)
+"""What an attempt may use unless its settings say otherwise; only a person may allow more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,11 +159,13 @@ AgentTrouble: TypeAlias = Literal[
     "auth",
     "unavailable",
     "timeout",
+    "resources",
     "error",
 ]
 """Why there is no usable answer; it decides whether to retry, to wait, to use another agent or to fail.
 
 `truncated`: the answer ended before it was complete, at the maximum length of an answer or because the program stopped.
+`resources`: the program was ended because it used more disk, memory or processes than it may.
 """
 
 

@@ -11,7 +11,9 @@ from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 
 if TYPE_CHECKING:
+    # Commands that only read the log do not need to import these.
     from podium.core.model import Step
+    from podium.process.disk import DiskBound
     from podium.process.launch import Finished, Launch
     from podium.process.output import OnOutput
 
@@ -100,6 +102,12 @@ class SandboxPolicy:
     memory_bytes: int | None = None
     cpus: float | None = None
     """The number of cores it may use."""
+    processes: int | None = None
+    """The number of processes and threads it may have at the same time."""
+    disk: DiskBound | None = None
+    """What it may write to its folders."""
+    scratch_bytes: int | None = None
+    """The size of each folder in memory that only it sees."""
     service: Service | None = None
     """The model API that it may call through the broker."""
     on_decision: OnDecision = field(default=not_recorded, compare=False, repr=False)
@@ -117,6 +125,10 @@ class Sandbox(Protocol):
     @property
     def in_force(self) -> tuple[str, ...]:
         """What it enforces on this machine, for the record."""
+
+    @property
+    def unbounded(self) -> tuple[str, ...]:
+        """Limits of the policy that it cannot enforce on this machine, for the record."""
 
     @property
     def owner(self) -> tuple[int, int] | None:

@@ -18,33 +18,68 @@ from typing import Final
 
 PERIOD_US: Final = 100_000
 REMOVAL_S: Final = 1.0
+PIDS_MAX: Final = "pids.max"
+CONTROLLERS: Final = ("memory", "cpu", "pids")
 SELF: Final = Path("/proc/self/cgroup")
 MOUNTS: Final = Path("/proc/self/mountinfo")
 
 
 @dataclass(frozen=True, slots=True)
 class Parents:
-    """The groups below which groups with memory and CPU limits can be created; None if there is none."""
+    """The groups below which groups with limits can be created, by what they limit; None if there is none."""
 
     version: int = 0
     memory: Path | None = None
     cpu: Path | None = None
+    pids: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    folders: tuple[Path, ...] = ()
+    pids: Path | None = None
+    """The one among them that limits the number of processes."""
 
 
 @contextmanager
-def group(*, memory_bytes: int | None, cpus: float | None, parents: Parents) -> Iterator[tuple[Path, ...]]:
+def group(
+    *, memory_bytes: int | None, cpus: float | None, processes: int | None, parents: Parents
+) -> Iterator[Groups]:
     """Create groups with these limits, as far as possible; they limit every process that joins them."""
     name = f"podium-{secrets.token_hex(6)}"
     groups: list[Path] = []
+    pids: Path | None = None
     try:
         if memory_bytes is not None and parents.memory is not None:
             groups.append(_make(parents.memory / name, _memory(memory_bytes, parents.version)))
         if cpus is not None and parents.cpu is not None:
             groups.append(_make(parents.cpu / name, _cpu(cpus, parents.version)))
-        yield tuple(dict.fromkeys(groups))
+        if processes is not None and parents.pids is not None:
+            pids = _make(parents.pids / name, {PIDS_MAX: str(processes)})
+            groups.append(pids)
+        yield Groups(tuple(dict.fromkeys(groups)), pids)
     finally:
         for folder in dict.fromkeys(groups):
             _remove(folder)
+
+
+def refused_processes(group: Path) -> bool:
+    """Whether a group refused to start a process because it had too many."""
+    try:
+        handle = os.open(f"{group}/pids.events", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        events = os.read(handle, 256).split()
+    finally:
+        os.close(handle)
+    return events[:1] == [b"max"] and events[1] != b"0"
+
+
+def forbid_processes(group: Path) -> None:
+    """Let no process of the group start another, so that all of them can be ended."""
+    with suppress(OSError):
+        (group / PIDS_MAX).write_text("0")
 
 
 @cache
@@ -52,16 +87,20 @@ def find(own: Path = SELF, mounts: Path = MOUNTS) -> Parents:
     """The parent groups that this process may use, tested by creating a group."""
     own_groups, mount_points = _groups(own), _mount_points(mounts)
     unified = _unified(own_groups, mount_points)
-    if unified is not None:
-        return Parents(2, unified, unified)
-    old = {name: _old_hierarchy(name, own_groups, mount_points) for name in ("memory", "cpu")}
-    return Parents(1, old["memory"], old["cpu"]) if any(old.values()) else Parents()
+    if unified:
+        return Parents(2, **unified)
+    old = {name: _old_hierarchy(name, own_groups, mount_points) for name in CONTROLLERS}
+    return Parents(1, **old) if any(old.values()) else Parents()
 
 
 def _make(folder: Path, bounds: dict[str, str]) -> Path:
     folder.mkdir(exist_ok=True)
     for name, value in bounds.items():
-        (folder / name).write_text(value)
+        handle = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
+        try:
+            os.write(handle, value.encode())
+        finally:
+            os.close(handle)
     return folder
 
 
@@ -114,17 +153,18 @@ def _mount_points(mounts: Path) -> dict[str, Path]:
     return mount_points
 
 
-def _unified(groups: dict[str, str], mount_points: dict[str, Path]) -> Path | None:
+def _unified(groups: dict[str, str], mount_points: dict[str, Path]) -> dict[str, Path]:
     """The parent of our own group, because a group that contains processes cannot have limited children."""
     if "" not in groups or "" not in mount_points:
-        return None
+        return {}
     own = _group_folder(mount_points[""], groups[""])
     parent = own if own == mount_points[""] else own.parent
     try:
         delegated = (parent / "cgroup.subtree_control").read_text().split()
     except OSError:
-        return None
-    return parent if {"memory", "cpu"} <= set(delegated) and _can_create_in(parent) else None
+        return {}
+    usable = [name for name in CONTROLLERS if name in delegated]
+    return dict.fromkeys(usable, parent) if usable and _can_create_in(parent) else {}
 
 
 def _old_hierarchy(name: str, groups: dict[str, str], mount_points: dict[str, Path]) -> Path | None:

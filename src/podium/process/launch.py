@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from podium.errors import ConfigurationError
+from podium.process.bounds import Bounds
 from podium.process.environment import check_env
 from podium.process.limits import Limits
 from podium.process.output import CapturedOutput, OutputLimits
@@ -62,6 +63,8 @@ class Launch:
     spill_dir: Path | None = None
     """The folder for output that is too long for memory or for the record."""
     limits: Limits | None = None
+    bounds: Bounds | None = None
+    """What is measured while it runs, and ends it."""
     fds: tuple[int, ...] = ()
     """Descriptors to pass in addition to the standard three; the caller closes them."""
     own_pid_namespace: bool = False
@@ -111,5 +114,7 @@ class Finished:
     """Why the program could not be started."""
     silent_s: float | None = None
     """How long it had no output, if that was too long."""
+    exceeded: str = ""
+    """What it used more of than it may, if it was ended for that; with the key that sets the limit."""
     survivors: tuple[int, ...] = ()
     """Processes that survived KILL, in uninterruptible sleep or of another user."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import resource
 import shlex
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,14 @@ RESOURCES: Final = {
     "processes": ("nproc", resource.RLIMIT_NPROC),
     "core_bytes": ("core", resource.RLIMIT_CORE),
 }
+ULIMIT: Final = {
+    "as": ("-v", 1024),
+    "cpu": ("-t", 1),
+    "fsize": ("-f", 512),
+    "nofile": ("-n", 1),
+    "core": ("-c", 512),
+}
+"""The options of ulimit and their units, which are the same in every POSIX shell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +66,24 @@ def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[st
     )
     if not allowed and not limits.groups:
         return ()  # A child inherits our own limits, and these are the same.
+    by_shell = {number: ULIMIT[option] for option, number, _ in allowed if option in ULIMIT}
+    # The shell that joins the groups can also set most limits, which saves a program.
+    if limits.groups and len(by_shell) == len(allowed):
+        return _shell(limits.groups, [(by_shell[number], value) for _, number, value in allowed])
+    enter = _shell(limits.groups, ()) if limits.groups else ()
     program = next((path for path in programs if path.exists()), None)
-    enter = _join_groups(limits.groups)
     if program:
         return (*enter, str(program), *(f"--{option}={value}:{value}" for option, _, value in allowed), "--")
-    script = Path(__file__).with_name("apply_limits.py")
-    return (
-        *enter,
-        sys.executable,
-        "-I",
-        "-S",
-        str(script),
-        *(f"{number}={value}" for _, number, value in allowed),
-        "--",
-    )
+    script = str(Path(__file__).with_name("apply_limits.py"))
+    numbers = (f"{number}={value}" for _, number, value in allowed)
+    return (*enter, sys.executable, "-I", "-S", script, *numbers, "--")
 
 
-def _join_groups(groups: tuple[Path, ...]) -> tuple[str, ...]:
-    """A shell that joins the groups and then becomes the command; if it cannot join, nothing starts."""
-    if not groups:
-        return ()
-    joined = "".join(f"echo $$ > {shlex.quote(f'{folder}/cgroup.procs')} && " for folder in groups)
-    return ("/bin/sh", "-c", f'{joined}exec "$@"', "sh")
+def _shell(groups: tuple[Path, ...], limits: Iterable[tuple[tuple[str, int], int]]) -> tuple[str, ...]:
+    """A shell that joins the groups, sets limits and becomes the command; if it cannot join, nothing starts."""
+    joined = (f"echo $$ > {shlex.quote(f'{folder}/cgroup.procs')}" for folder in groups)
+    bounds = (f"ulimit {option} {value // unit}" for (option, unit), value in limits)
+    return ("/bin/sh", "-c", " && ".join((*joined, *bounds, 'exec "$@"')), "sh")
 
 
 def _clamp_to_hard_limit(number: int, value: int) -> int:

@@ -27,6 +27,7 @@ from functools import cache
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 
 from podium.process.procfs import (
     Process,
@@ -92,6 +93,29 @@ async def kill(root: Root, *, grace_s: float) -> tuple[int, ...]:
     if not await _signal_until_gone(root, signal.SIGTERM, within_s=grace_s):
         return ()
     return await _signal_until_gone(root, signal.SIGKILL, within_s=KILL_LIMIT_S)
+
+
+async def kill_now(root: Root) -> tuple[int, ...]:
+    """Send KILL until nothing is left, to processes that may start others faster than they are found."""
+    if not root.own_pid_namespace:
+        await _stop_all(root)
+    return await _signal_until_gone(root, signal.SIGKILL, within_s=KILL_LIMIT_S)
+
+
+async def _stop_all(root: Root) -> None:
+    """Stop every process first: a stopped one starts no other, and still counts for the limit of processes."""
+    deadline = time.monotonic() + KILL_LIMIT_S
+    stopped: set[tuple[int, int]] = set()
+    while time.monotonic() < deadline:
+        running = [
+            process for process in live_processes(root) if (process.pid, process.started) not in stopped
+        ]
+        if not running:
+            return
+        for process in running:
+            send(process, signal.SIGSTOP)
+            stopped.add((process.pid, process.started))
+        await anyio.lowlevel.checkpoint()
 
 
 def has_strays(root: Root) -> bool:

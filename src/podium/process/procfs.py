@@ -9,7 +9,8 @@ import os
 import re
 import signal
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -27,6 +28,7 @@ class Process:
     """The start time in clock ticks since boot."""
     is_dead: bool
     """True if it has ended and its parent has not reaped it yet."""
+    threads: int = field(default=1, compare=False)
 
 
 def read_process(pid: int) -> Process | None:
@@ -43,6 +45,7 @@ def read_process(pid: int) -> Process | None:
         started=int(values[19]),
         # If the main thread ends before the others, the state is Z although the process is running.
         is_dead=values[0] in {b"Z", b"X"} and int(values[17]) <= 1,
+        threads=int(values[17]),
     )
 
 
@@ -90,6 +93,36 @@ def searched_children(pid: int) -> tuple[int, ...]:
     """The children by searching all processes, for kernels without CONFIG_PROC_CHILDREN."""
     processes = (read_process(other) for other in read_pids())
     return tuple(process.pid for process in processes if process and process.parent == pid)
+
+
+def tasks_of_user(uid: int) -> int:
+    """The number of threads of all processes of a user, which is what the kernel counts for RLIMIT_NPROC."""
+    count = 0
+    for entry in os.scandir(PROC):
+        with suppress(OSError):
+            if entry.name.isdigit() and entry.stat().st_uid == uid:
+                process = read_process(int(entry.name))
+                count += 0 if process is None else process.threads
+    return count
+
+
+def count_tasks(pids: Iterable[int]) -> int:
+    """The number of threads of these processes and everything below them, counted as the kernel does for its limits.
+
+    Processes that ended and were not reaped count. The lists of children miss those whose parent ends during the search,
+    so this reads every process of the machine once.
+    """
+    children: dict[int, list[Process]] = {}
+    for pid in read_pids():
+        if process := read_process(pid):
+            children.setdefault(process.parent, []).append(process)
+    counted = {process.pid: process for process in map(read_process, pids) if process}
+    waiting = list(counted)
+    while waiting:
+        below = {process.pid: process for process in children.get(waiting.pop(), ())}
+        waiting.extend(below.keys() - counted.keys())
+        counted.update(below)
+    return sum(max(1, process.threads) for process in counted.values())
 
 
 def descend(pids: Iterable[int]) -> Iterator[Process]:

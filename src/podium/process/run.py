@@ -15,6 +15,7 @@ from anyio import from_thread
 from podium.errors import EXIT_TIMED_OUT
 from podium.process import process_tree
 from podium.process.ansi import PlainStream
+from podium.process.bounds import UsageWatch
 from podium.process.child import Child, new_name
 from podium.process.launch import Finished, Launch
 from podium.process.output import CapturedOutput, OnOutput, OutputSink, StreamName
@@ -48,6 +49,7 @@ async def run(launch: Launch, *, on_output: OnOutput | None = None) -> Finished:
                 signal=signal,
                 timed_out=end.timed_out,
                 silent_s=end.silent_s,
+                exceeded=end.exceeded,
                 duration_s=time.monotonic() - started,
                 stdout=sinks[0].finish(),
                 stderr=sinks[1].finish(),
@@ -60,6 +62,7 @@ class _End:
     timed_out: bool
     survivors: tuple[int, ...]
     silent_s: float | None = None
+    exceeded: str = ""
 
 
 async def _run_to_end(child: Child, launch: Launch, reader: PipeReader) -> _End:
@@ -80,7 +83,11 @@ async def _run_to_end(child: Child, launch: Launch, reader: PipeReader) -> _End:
 
 async def _wait_for_end(child: Child, launch: Launch, reader: PipeReader) -> _End:
     deadline = reader.began + launch.timeout_s
+    watch = None if launch.bounds is None else UsageWatch(launch.bounds)
     while not child.has_ended():
+        if watch is not None and (exceeded := await _exceeded(watch, child)):
+            survivors = await _kill_while_reading(reader.read_to_end, process_tree.kill_now(child.root))
+            return _End(False, survivors, exceeded=exceeded)
         now = time.monotonic()
         silent_s, allowed_s = _silent_time(launch, reader, now)
         if silent_s >= allowed_s or now >= deadline:
@@ -88,12 +95,22 @@ async def _wait_for_end(child: Child, launch: Launch, reader: PipeReader) -> _En
                 reader.read_to_end, process_tree.kill(child.root, grace_s=launch.grace_s)
             )
             return _End(True, survivors, silent_s if silent_s >= allowed_s else None)
-        await reader.read(min(deadline - now, allowed_s - silent_s))
-    if not process_tree.has_strays(child.root):
-        return _End(False, ())
+        next_check_s = float("inf") if watch is None else max(0.0, watch.next_check - now)
+        await reader.read(min(deadline - now, allowed_s - silent_s, next_check_s))
+    survivors = await _end_strays(child, launch, reader) if process_tree.has_strays(child.root) else ()
+    return _End(False, survivors, exceeded="" if watch is None else await watch.check_end())
+
+
+async def _exceeded(watch: UsageWatch, child: Child) -> str:
+    if time.monotonic() < watch.next_check:
+        return ""
+    return await watch.check(lambda: process_tree.live_processes(child.root))
+
+
+async def _end_strays(child: Child, launch: Launch, reader: PipeReader) -> tuple[int, ...]:
     grace_s = min(STRAY_GRACE_S, launch.grace_s)
     strays = process_tree.kill_strays(child.root, linger_s=LINGER_S, grace_s=grace_s)
-    return _End(False, await _kill_while_reading(reader.read_to_end, strays))
+    return await _kill_while_reading(reader.read_to_end, strays)
 
 
 def _silent_time(launch: Launch, reader: PipeReader, now: float) -> tuple[float, float]:

@@ -56,6 +56,8 @@ class AttemptResult(TypedDict, total=False):
     artifacts: Sequence[KeptArtifact]
     sandbox: str
     network: str
+    unbounded: Sequence[str]
+    """What the machine could not limit in this sandbox."""
 
     # Of commands.
     exit_code: int | None

@@ -92,6 +92,24 @@ def test_a_workflow_may_not_loosen_the_default_sandbox(tmp_path: Path) -> None:
     ]
 
 
+def test_nor_what_an_attempt_may_use_by_default(tmp_path: Path) -> None:
+    flow = "sandbox: {disk: 21G, scratch: 100M, files: 2000000, processes: 4096, memory: 64G, cpu: 8}\n"
+
+    assert [message.partition(": ")[2] for message in messages(merge_flow(tmp_path, flow=flow))] == [
+        "sandbox.disk: 21G is more than the default",
+        "sandbox.files: 2000000 is more than the default",
+    ]
+    assert messages(merge_flow(tmp_path, project="sandbox: {disk: 30G, files: 3000000}", flow=flow)) == []
+
+
+def test_a_bound_without_a_level_leaves_the_default_level_in_force(tmp_path: Path) -> None:
+    merged = merge_flow(tmp_path, user="sandbox: {disk: 30G}", flow="sandbox: none\n")
+
+    assert [message.partition(": ")[2] for message in messages(merged)] == [
+        "sandbox: none is weaker than the default"
+    ]
+
+
 @pytest.mark.parametrize("place", ["project", "user"])
 @pytest.mark.parametrize(
     ("bound", "own", "message"),
@@ -108,6 +126,9 @@ def test_a_workflow_may_not_loosen_the_default_sandbox(tmp_path: Path) -> None:
         ),
         ("sandbox: bubblewrap", "sandbox: limits", "sandbox: limits is weaker than bubblewrap"),
         ("sandbox: {level: container}", "sandbox: auto", "sandbox: auto is weaker than container"),
+        ("sandbox: {disk: 2G}", "sandbox: {disk: 3000M}", "sandbox.disk: 3000M is more than 2G"),
+        ("sandbox: {memory: 2G}", "sandbox: {memory: 4G}", "sandbox.memory: 4G is more than 2G"),
+        ("sandbox: {processes: 10}", "sandbox: {processes: 11}", "sandbox.processes: 11 is more than 10"),
         ("network: [a.example]", "network: [b.example]", "network: b.example is not in [a.example]"),
         ("network: [a.example]", "network: open", "network: open is not in [a.example]"),
     ],

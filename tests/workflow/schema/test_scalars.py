@@ -43,6 +43,19 @@ def test_tokens_are_a_number_or_a_short_form(text: Any, count: int) -> None:
     assert scalars.tokens(text) == count
 
 
+@pytest.mark.parametrize(
+    ("text", "size"), [("512M", 512 << 20), ("20g", 20 << 30), ("1.5 KiB", 1536), (7, 7), ("2TB", 2 << 40)]
+)
+def test_a_size_has_a_unit_or_is_a_number_of_bytes(text: Any, size: int) -> None:
+    assert scalars.size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "G", "2X", -1, 0, "0G", True, None, 1.5, [1]])
+def test_an_invalid_size_is_refused(text: Any) -> None:
+    with pytest.raises(InvalidValue):
+        scalars.size(text)
+
+
 @pytest.mark.parametrize("text", ["200", "k", "2m", -1, True, None, 1.5])
 def test_an_invalid_number_of_tokens_is_refused(text: Any) -> None:
     with pytest.raises(InvalidValue):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -20,8 +21,10 @@ from podium.adapters.sandboxes import bubblewrap_argv, host_programs, limits, se
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, View
 from podium.adapters.sandboxes.layout import Layout, is_below
 from podium.ports.sandbox import Mount, SandboxPolicy
+from podium.process import cgroups
 from podium.process.launch import Finished, Launch
 from podium.process.output import OnOutput
+from podium.process.procfs import tasks_of_user
 from podium.process.run import not_started_result
 from podium.process.run import run as run_process
 
@@ -43,7 +46,13 @@ class BubblewrapSandbox:
     @property
     def in_force(self) -> tuple[str, ...]:
         calls = () if seccomp.compile_filter(platform.machine()) is None else ("system calls",)
-        return ("files", "network", "processes", "users", *calls, *limits.in_force())
+        sized = ("folders in memory",) if bubblewrap_argv.can_size_memory() else ()
+        return ("files", "network", "processes", "users", *calls, *limits.in_force(_process_limit()), *sized)
+
+    @property
+    def unbounded(self) -> tuple[str, ...]:
+        processes = () if _process_limit() else ("number of processes",)
+        return (*processes, *(() if bubblewrap_argv.can_size_memory() else ("folders in memory",)))
 
     async def run(
         self, launch: Launch, policy: SandboxPolicy, *, on_output: OnOutput | None = None
@@ -56,7 +65,7 @@ class BubblewrapSandbox:
                     )
                 except OSError as error:
                     return not_started_result(launch, error)
-                with limits.with_limits(sandboxed, policy) as bound:
+                with limits.with_limits(sandboxed, policy, scratch=bubblewrap_argv.SCRATCH) as bound:
                     return _with_signal(await run_process(bound, on_output=on_output))
 
 
@@ -129,8 +138,9 @@ def wrap_launch(
         cwd=launch.cwd,
         own_net=policy.network != "open",
         seccomp=calls,
+        scratch_bytes=policy.scratch_bytes if bubblewrap_argv.can_size_memory() else None,
     )
-    argv = (*before, program, *launch.argv[1:])
+    argv = (*_count_inside(policy, is_root=is_root), *before, program, *launch.argv[1:])
     return replace(
         launch,
         argv=bubblewrap_argv.command_line(view, argv, launch.env, is_root=is_root),
@@ -139,6 +149,33 @@ def wrap_launch(
         own_pid_namespace=True,
         fds=() if calls is None else (calls,),
     )
+
+
+def _process_limit() -> str:
+    """What limits the number of processes in the sandbox; empty if nothing does."""
+    if cgroups.find().pids is not None:
+        return limits.process_limit()
+    if not bubblewrap_argv.PRLIMIT.exists():
+        return ""
+    return "user namespace" if _counts_by_namespace() else "user"
+
+
+def _count_inside(policy: SandboxPolicy, *, is_root: bool) -> tuple[str, ...]:
+    """The prefix that limits the number of processes where control groups cannot.
+
+    It is set inside, because the kernel then counts only the processes of this user namespace.
+    """
+    if policy.processes is None or cgroups.find().pids is not None or not _process_limit():
+        return ()
+    others = 0 if _counts_by_namespace() else tasks_of_user(NOBODY if is_root else os.geteuid())
+    most = policy.processes + others
+    return (str(bubblewrap_argv.PRLIMIT), f"--nproc={most}:{most}", "--")
+
+
+def _counts_by_namespace() -> bool:
+    """Whether this kernel counts the processes of each user namespace by itself, as Linux does since 5.14."""
+    major, minor = re.match(r"(\d+)\.(\d+)", os.uname().release).groups()  # type: ignore[union-attr]
+    return (int(major), int(minor)) >= (5, 14)
 
 
 FATAL: Final = frozenset(

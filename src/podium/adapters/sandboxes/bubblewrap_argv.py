@@ -8,6 +8,7 @@ then all rights are dropped for good, and the inner one, as an ordinary user, cr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from podium.ports.sandbox import Mount
 # name in the project must not be the sandbox around it.
 BWRAP: Final = Path("/usr/bin/bwrap")
 SETPRIV: Final = Path("/usr/bin/setpriv")
+PRLIMIT: Final = Path("/usr/bin/prlimit")
 
 NOBODY: Final = 65534
 
@@ -33,6 +35,9 @@ ETC: Final = (
 _OPEN: Final = ("/etc", "/var")
 """Folders to create with open permissions, because root's bubblewrap would create them for root only."""
 _DEV: Final = "/dev"
+SHM: Final = "/dev/shm"  # noqa: S108  # new and private to this process, as the others below
+SCRATCH: Final = ("/tmp", "/run", "/var/tmp", SHM)  # noqa: S108
+"""Writable folders in memory."""
 _NAMES: Final = ("resolv.conf",)
 """Files for looking up host names; useless without a network."""
 
@@ -53,6 +58,8 @@ class View:
     own_net: bool = True
     seccomp: int | None = None
     """A descriptor with a filter of system calls."""
+    scratch_bytes: int | None = None
+    """The size of each of the folders in memory."""
 
 
 def command_line(
@@ -64,7 +71,7 @@ def command_line(
     end = (*calls, "--chdir", str(view.cwd), *_linker_variables(env), "--", *argv)
     outside_dev, below_dev = _split_at_dev(view)
     if not is_root:
-        return (str(BWRAP), *namespaces, *_files(outside_dev), *_kernel(_mounts(below_dev)), *end)
+        return (str(BWRAP), *namespaces, *_files(outside_dev), *_kernel(below_dev), *end)
     drop = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "--no-new-privs")
     # The inner bubblewrap sees what the outer one has mounted, so each source is already at its target.
     inner_view = replace(below_dev, mounts=tuple(replace(m, source=m.target) for m in below_dev.mounts))
@@ -72,7 +79,7 @@ def command_line(
     return (
         *(str(BWRAP), "--die-with-parent", *outer, "--"),
         *(str(SETPRIV), *drop, "--"),
-        *(str(BWRAP), *namespaces, "--bind", "/", "/", *_kernel(_mounts(inner_view)), *end),
+        *(str(BWRAP), *namespaces, "--bind", "/", "/", *_kernel(inner_view), *end),
     )
 
 
@@ -92,21 +99,37 @@ def _linker_variables(env: Mapping[str, str]) -> Iterator[str]:
             yield from ("--setenv", name, value)
 
 
-def _kernel(below_dev: Iterable[str]) -> tuple[str, ...]:
+def _kernel(below_dev: View) -> tuple[str, ...]:
     """Separate /dev and /proc, and a read-only root.
 
-    `--dev` mounts a new /dev, so mounts below it, such as a project in /dev/shm, come after it.
+    `--dev` mounts a new /dev, so mounts below it, such as a project in /dev/shm, come after it. It is in memory and has
+    no size, so only /dev/shm stays writable.
     """
-    devices = ("--dev", "/dev", *below_dev)
+    devices = ("--dev", _DEV, *_in_memory(SHM, below_dev), *_mounts(below_dev), "--remount-ro", _DEV)
     return (*devices, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--remount-ro", "/")
+
+
+def _in_memory(folder: str, view: View) -> tuple[str, ...]:
+    size = () if view.scratch_bytes is None else ("--size", str(view.scratch_bytes))
+    return ("--perms", "1777", *size, "--tmpfs", folder)
+
+
+# It does not change while Podium runs.
+@lru_cache(maxsize=1)
+def can_size_memory(bwrap: Path = BWRAP) -> bool:
+    """Whether this bubblewrap can limit folders in memory, as those since 0.7 can."""
+    with suppress(OSError):
+        return b"--size BYTES" in bwrap.read_bytes()
+    return False
 
 
 def _files(view: View) -> Iterator[str]:
     yield from _system_folders()
     for name in (*ETC, *(() if view.own_net else _NAMES)):
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-    for scratch in ("/tmp", "/run", "/var/tmp"):  # noqa: S108  # new and private to this process
-        yield from ("--perms", "1777", "--tmpfs", scratch)
+    for scratch in SCRATCH:
+        if scratch != SHM:  # in the new /dev, below
+            yield from _in_memory(scratch, view)
     yield from _mounts(view)
 
 
@@ -145,7 +168,7 @@ def _mounts(view: View) -> Iterator[str]:
     for target, mount in sorted(mounts, key=lambda pair: pair[0].count("/")):
         yield from ("--bind" if mount.writable else "--ro-bind", str(mount.source), target)
     for folder in view.hidden:
-        yield from ("--tmpfs", str(folder))
+        yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
 
 
 def _folders_above(targets: list[str]) -> list[str]:

@@ -56,6 +56,7 @@ class ContainerSandbox:
         "cpu",
         "core dumps",
     )
+    unbounded: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, engine: Engine, image: str) -> None:
         self._engine = engine

@@ -44,6 +44,7 @@ FAILURES: Final[Mapping[AgentTrouble, tuple[AnswerKind, str]]] = {
     "auth": ("unavailable", "auth"),
     "unavailable": ("unavailable", "unavailable"),
     "timeout": ("timeout", ""),
+    "resources": ("failed", "resources"),
     "error": ("error", "error"),
 }
 MAY_HAVE_WORK: Final = frozenset({"failed", "refused", "blocked", "malformed", "truncated", "timeout"})

@@ -34,6 +34,7 @@ from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, folder_of, note, sandbox_record
 from podium.attempt.prompt import build
+from podium.attempt.resources import explain_resources
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.workspace.workspace import Workspace, open_workspace, start_of
@@ -213,6 +214,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
         parser.read_report(await to_thread.run_sync(_read_report, workspace.home, program.report))
     answer = explain_rate_limit(parser.finish(finished), egress.last_call)
     answer = explain_silence(answer, finished, attempt.exchange.last_progress)
+    answer = explain_resources(answer, finished, policy)
     answer = network.name_service(answer, program.service)
     result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
     store_session = partial(

@@ -72,6 +72,7 @@ def _facts(attempt: AgentAttempt, ended: AttemptEnded) -> dict[str, Any]:
         "command": exchange.argv,
         "sandbox": sandbox.level,
         "in_force": sandbox.in_force,
+        "unbounded": sandbox.unbounded,
         "exit_code": None if finished is None else finished.exit_code,
         "duration_s": None if finished is None else round(finished.duration_s, 3),
         "kind": ended.kind,

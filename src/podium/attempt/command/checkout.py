@@ -19,6 +19,7 @@ from podium.attempt.command.suite import report_env, suite_command
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, sandbox_record
 from podium.attempt.network import EgressLog
+from podium.attempt.resources import resource_hint
 from podium.attempt.workspace.toolchain import check_editable
 from podium.attempt.workspace.workspace import Workspace, open_workspace
 from podium.core.events import AttemptStarted
@@ -110,7 +111,8 @@ async def run_in(
     evidence.delete_old_reports(verb, names, workspace.folder)
     with CommandActivity(host, started) as activity:
         finished = await sandbox.run(launch, policy, on_output=activity.output)
-    outcome = command_result(host, argv, finished, timeout_s)
+    hint = resource_hint(finished, policy)
+    outcome = command_result(host, argv, finished, timeout_s, hint=hint)
     return replace(outcome, result={**outcome.result, **sandbox_record(sandbox, policy)})
 
 

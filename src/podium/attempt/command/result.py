@@ -37,7 +37,10 @@ class CommandResult:
         return evidence.KeptOutput(self.argv, self.finished.stdout, self.finished.stderr)
 
 
-def command_result(host: Host, argv: tuple[str, ...], finished: Finished, timeout_s: float) -> CommandResult:
+def command_result(
+    host: Host, argv: tuple[str, ...], finished: Finished, timeout_s: float, *, hint: str = ""
+) -> CommandResult:
+    """`hint` names a limit that the command may have met."""
     result: AttemptResult = {
         "text": _record(host, finished.stdout),
         "exit_code": finished.exit_code,
@@ -48,6 +51,9 @@ def command_result(host: Host, argv: tuple[str, ...], finished: Finished, timeou
     if finished.not_started is not None:
         message = f'"{argv[0]}" could not be started: {finished.not_started}'
         return CommandResult("error", "not_started", {**result, "message": message}, finished, argv)
+    if finished.exceeded:
+        message = _message(host, f"{program} {finished.exceeded} and was ended", finished)
+        return CommandResult("failed", "resources", {**result, "message": message}, finished, argv)
     if finished.timed_out:
         # Report the limit, because the duration includes the grace period.
         limit = f"{timeout_s:.3f}".rstrip("0").rstrip(".")
@@ -61,8 +67,9 @@ def command_result(host: Host, argv: tuple[str, ...], finished: Finished, timeou
             if finished.signal
             else f"ended with {finished.exit_code}"
         )
+        how = f"{program} {how}; {hint}" if hint else f"{program} {how}"
         return CommandResult(
-            "failed", "", {**result, "message": _message(host, f"{program} {how}", finished)}, finished, argv
+            "failed", "", {**result, "message": _message(host, how, finished)}, finished, argv
         )
     return CommandResult("ok", "", result, finished, argv)
 

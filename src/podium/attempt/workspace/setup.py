@@ -180,8 +180,8 @@ async def _run(  # what a launch needs
     with CommandActivity(host, started, SETUP_FILES) as activity:
         activity.note(shlex.join(argv))
         done = await host.sandbox_of(step).run(launch, policy, on_output=activity.output)
-    if done.exit_code:
-        output = (done.not_started or done.stderr.record() or done.stdout.record()).strip()
+    if done.exit_code or done.exceeded:
+        output = (done.exceeded or done.not_started or done.stderr.record() or done.stdout.record()).strip()
         raise SetupFailed(
             f'the workspace could not be set up: "{argv[0]}" ended with {done.exit_code}: {output}'
         )

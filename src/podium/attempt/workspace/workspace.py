@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -67,6 +68,8 @@ class Workspace:
     links: tuple[str, ...] = ()
     """Toolchain folders of the project that are mounted read-only or linked, relative to the folder."""
     ports: tuple[int, ...] = ()
+    opened_ns: int = 0
+    """When it was opened; what was changed later, its processes changed."""
     inside: Path | None = None
     """The path at which a sandbox mounts the folder, the project's own; None without a mount."""
 
@@ -144,6 +147,8 @@ async def _set_up(
     if ready.snapshot is not None and added.own:
         unseen = parse_rules("\n".join(added.own).encode("utf-8", "surrogateescape"))
         ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
+    # The files that Podium itself wrote until now are not counted as the attempt's.
+    ready = replace(ready, opened_ns=time.time_ns())
     ready = await setup.set_up(host, started, step, request, ready, names)
     try:
         yield ready

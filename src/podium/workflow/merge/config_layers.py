@@ -6,6 +6,7 @@ user, but not loosen them; for sandbox and network that also holds for the defau
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -13,10 +14,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
+from podium.core.step_settings import DEFAULT_BOUNDS
 from podium.workflow.merge.step_nodes import nested_parts
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import InvalidValue
-from podium.workflow.schema.scalars import duration, share, tokens
+from podium.workflow.schema.scalars import duration, share, size, tokens
 from podium.workflow.source.nodes import (
     Node,
     fields,
@@ -58,8 +60,17 @@ COSTS: Final = ("refuse", "ask", "count_tokens")
 """What to do about an unknown price, from the strictest."""
 
 MEASURES: Final[Mapping[str, Callable[[Any], float]]] = MappingProxyType(
-    {"time": duration, "tokens": tokens, "window": share, "unknown_cost": COSTS.index}
+    {
+        "time": duration,
+        "tokens": tokens,
+        "window": share,
+        "unknown_cost": COSTS.index,
+        "memory": size,
+        "disk": size,
+        "scratch": size,
+    }
 )
+SANDBOX_MEASURES: Final = ("memory", "cpu", "processes", "disk", "files", "scratch")
 
 SANDBOX_KEYS: Final = ("sandbox", "network")
 
@@ -224,6 +235,7 @@ def _looser_sandbox(binding: Node, key: str, value: Node | None) -> Iterator[Loo
     bound = fields(binding).get(key)
     if key == "sandbox":
         yield from _weaker_level(bound, value)
+        yield from _larger_bounds(bound, value)
     elif bound is None:
         if value.value == "open":
             typed = "--set network=open"
@@ -237,17 +249,33 @@ def _looser_sandbox(binding: Node, key: str, value: Node | None) -> Iterator[Loo
 
 def _weaker_level(bound: Node | None, value: Node) -> Iterator[LooserValue]:
     own = _level_of(value)
-    required = DEFAULT_LEVEL if bound is None else _level_of(bound).value
-    if own.value not in SANDBOX_STRENGTHS or required not in SANDBOX_STRENGTHS:
+    least = None if bound is None else _level_of(bound)
+    required = DEFAULT_LEVEL if least is None else least.value
+    if own is None or own.value not in SANDBOX_STRENGTHS or required not in SANDBOX_STRENGTHS:
         return
     if SANDBOX_STRENGTHS.index(str(own.value)) < SANDBOX_STRENGTHS.index(str(required)):
-        than = THAN_DEFAULT if bound is None else f"than {required}"
+        than = THAN_DEFAULT if least is None else f"than {required}"
         fact = f"sandbox: {own.value} is weaker {than}"
-        yield LooserValue((), own, bound, fact, f"--sandbox {own.value}")
+        yield LooserValue((), own, least, fact, f"--sandbox {own.value}")
 
 
-def _level_of(node: Node) -> Node:
-    return fields(to_long_form("sandbox", node)).get("level", node)
+def _larger_bounds(bound: Node | None, value: Node) -> Iterator[LooserValue]:
+    """Values of a sandbox that allow more than the user's or the project's, or more than the default."""
+    allowed = {} if bound is None else fields(to_long_form("sandbox", bound))
+    for key, own in fields(to_long_form("sandbox", value)).items():
+        if key not in SANDBOX_MEASURES:
+            continue
+        largest = allowed.get(key)
+        if largest is not None and _exceeds(key, own, largest):
+            yield LooserValue((), own, largest, f"sandbox.{key}: {own.value} is more than {largest.value}")
+        elif largest is None and (_measure(key, own.value) or 0) > DEFAULT_BOUNDS.get(key, math.inf):
+            fact = f"sandbox.{key}: {own.value} is more {THAN_DEFAULT}"
+            yield LooserValue((), own, None, fact, f"--set sandbox.{key}={own.value}")
+
+
+def _level_of(node: Node) -> Node | None:
+    """The level of a sandbox; None if it only has other keys."""
+    return fields(to_long_form("sandbox", node)).get("level")
 
 
 def _bracketed(words: Sequence[object]) -> str:

@@ -13,6 +13,7 @@ from podium.workflow.schema.scalars import (
     Number,
     Positive,
     Share,
+    Size,
     TextList,
     TimeOfDay,
     Tokens,
@@ -129,6 +130,10 @@ class Sandbox(Raw):
     image: str | None = None
     memory: str | None = None
     cpu: Number | None = None
+    processes: Positive | None = None
+    disk: Size | None = None
+    files: Positive | None = None
+    scratch: Size | None = None
 
 
 ContextMap: TypeAlias = Annotated[Context, Short(lambda value: {"include": value}, TEXTS)]

@@ -20,6 +20,8 @@ NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 _DURATION: Final = re.compile(r"(?:(\d{1,18})d)?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})s)?")
 _TOKENS: Final = re.compile(r"(\d+(?:\.\d+)?)([kM])")
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_SIZE_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SHARE: Final = re.compile(r"(\d{1,3})%")
 _TIME: Final = re.compile("([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _SECONDS: Final = (86_400, 3_600, 60, 1)
@@ -79,6 +81,15 @@ def tokens(value: Any) -> int:
     if match is None:
         raise InvalidValue("a number of tokens such as 5000, 200k or 2M")
     return round(float(match[1]) * (1_000 if match[2] == "k" else 1_000_000))
+
+
+def size(value: Any) -> int:
+    """A number of bytes, with a unit of 1024, its square or so."""
+    match = _SIZE.fullmatch(str(value).strip()) if isinstance(value, str | int) else None
+    number = 0 if match is None else int(float(match[1]) * _SIZE_UNITS[match[2].lower()])
+    if match is None or isinstance(value, bool) or not number:
+        raise InvalidValue("a size such as 512M or 20G")
+    return number
 
 
 def share(value: Any) -> int:
@@ -210,6 +221,9 @@ Tokens: TypeAlias = Annotated[
         tokens,
         {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9.]+[kM]$"}]},
     ),
+]
+Size: TypeAlias = Annotated[
+    int, Scalar(size, {"anyOf": [_POSITIVE, {"type": "string", "pattern": "^[0-9.]+ *[kKmMgGtT]?i?[bB]?$"}]})
 ]
 Share: TypeAlias = Annotated[int, Scalar(share, _SHARE_TEXT)]
 Pass: TypeAlias = Annotated[

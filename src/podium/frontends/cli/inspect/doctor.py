@@ -107,6 +107,8 @@ def _lines(checkup: Checkup, file: Path | None) -> Iterator[str]:
     yield f"podium {machine.podium}, python {machine.python}, sqlite {machine.sqlite}, git {machine.git or 'not found'}"
     enforced = f"; enforced: {', '.join(machine.in_force)}" if machine.in_force else ""
     yield f"sandbox {machine.sandbox}{enforced}"
+    if machine.unbounded:
+        yield f"  not limited on this machine: {', '.join(machine.unbounded)}"
     probes = {probe.agent: probe for probe in checkup.probes}
     for agent in checkup.agents:
         yield ""
