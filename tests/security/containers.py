@@ -1,4 +1,8 @@
-"""An image for tests, made without a registry: folders and links only, into which the programs of the host are mounted."""
+"""Images for tests, made without a registry.
+
+One has folders and links only, and the programs of the host are mounted into it. The other has Python and a few programs,
+for workflows that run through the real command.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +19,19 @@ from podium.adapters.sandboxes.container import ENGINES
 from podium.ports.sandbox import Mount
 
 IMAGE = "localhost/podium-tests:1"
+PYTHON_IMAGE = "localhost/podium-tests-python:1"
+PROGRAMS = ("sh", "bash", "cat", "echo", "env", "ls", "sleep", "true")
+LEFT_OUT = (
+    "test",
+    "idlelib",
+    "tkinter",
+    "lib2to3",
+    "ensurepip",
+    "site-packages",
+    "__pycache__",
+    "turtledemo",
+    "pydoc_data",
+)
 FOLDERS = ("usr", "etc", "proc", "sys", "dev", "tmp", "run", "var", "var/tmp", "root", "home")
 LINKS = ("bin", "sbin", "lib", "lib64")
 
@@ -31,13 +49,54 @@ def made_image() -> str:
     engine = next((program for program in ENGINES if program.exists()), None)
     if engine is None:
         return "(neither podman nor docker is installed)"
-    made = subprocess.run(
-        (str(engine), "import", "-", IMAGE), input=_archive(), capture_output=True, check=False
-    )
-    return IMAGE if made.returncode == 0 else f"({made.stderr.decode().strip()})"
+    return _made(engine, IMAGE, lambda _: None)
 
 
-def _archive() -> bytes:
+@cache
+def made_python_image() -> str:
+    """The same for the image with Python. Its files do not depend on the tests, so it is made once on a machine."""
+    if made_image() != IMAGE:
+        return made_image()
+    engine = next(program for program in ENGINES if program.exists())
+    there = subprocess.run((str(engine), "image", "inspect", PYTHON_IMAGE), capture_output=True, check=False)
+    return PYTHON_IMAGE if there.returncode == 0 else _made(engine, PYTHON_IMAGE, _put_python)
+
+
+def _made(engine: Path, name: str, put: Callable[[tarfile.TarFile], None]) -> str:
+    command = (str(engine), "import", "-", name)
+    made = subprocess.run(command, input=_archive(put), capture_output=True, check=False)
+    return name if made.returncode == 0 else f"({made.stderr.decode().strip()})"
+
+
+def _put_python(archive: tarfile.TarFile) -> None:
+    """Python with its standard library and a few programs of the host, with the libraries that they load."""
+    python = Path(sys.executable).resolve()
+    library = Path(os.__file__).parent
+    programs = [Path("/usr/bin") / name for name in PROGRAMS]
+    for program in programs:
+        archive.add(program.resolve(), str(program)[1:])
+    archive.add(python, str(python)[1:])
+    link = tarfile.TarInfo("usr/bin/python3")
+    link.type, link.linkname = tarfile.SYMTYPE, str(python)
+    archive.addfile(link)
+    archive.add(library, str(library)[1:], filter=lambda entry: None if _is_left_out(entry.name) else entry)
+    extensions = (library / "lib-dynload").glob("*.so")
+    for path in sorted(_libraries((python, *programs, *extensions))):
+        archive.add(path.resolve(), str(Path("/usr") / str(path)[1:] if path.parts[1] in LINKS else path)[1:])
+
+
+def _is_left_out(name: str) -> bool:
+    parts = Path(name).parts
+    return any(part in LEFT_OUT or part.startswith("config-") for part in parts)
+
+
+def _libraries(programs: Iterable[Path]) -> set[Path]:
+    done = subprocess.run(("ldd", *map(str, programs)), capture_output=True, check=False)
+    words = done.stdout.decode().split()
+    return {Path(word) for word in words if word.startswith("/") and not word.endswith(":")}
+
+
+def _archive(put: Callable[[tarfile.TarFile], None]) -> bytes:
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         for name in FOLDERS:
@@ -49,4 +108,5 @@ def _archive() -> bytes:
             link = tarfile.TarInfo(name)
             link.type, link.linkname = tarfile.SYMTYPE, f"usr/{name}"
             archive.addfile(link)
+        put(archive)
     return tar.getvalue()

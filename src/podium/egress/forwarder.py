@@ -1,5 +1,7 @@
 """A script, not a module: relays ports, given as host:port=socket before `--`, then becomes the command after it.
 
+With `--loopback` it first enables the loopback interface of a new network, and with `--user=UID:GID` it becomes that user.
+
 It runs in a sandbox without a network, before anything else, so that the ports are open when the command starts. The
 relay is a separate, detached process, so that a command that waits for all its children does not wait for it; it ends
 with the command. It has no secret and decides nothing: the servers at the sockets do.
@@ -14,6 +16,7 @@ import select
 import sys
 
 PIECE = 64 * 1024
+SIOCSIFFLAGS, IFF_UP = 0x8914, 0x1
 READ, WRITE = select.EPOLLIN, select.EPOLLOUT
 
 
@@ -168,9 +171,33 @@ def start_relay(listeners: dict[_socket.socket, str]) -> None:
         os._exit(0)
 
 
+def enable_loopback() -> None:
+    import fcntl
+
+    request = b"lo".ljust(16, b"\0") + IFF_UP.to_bytes(2, sys.byteorder) + bytes(22)
+    any_socket = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    fcntl.ioctl(any_socket.fileno(), SIOCSIFFLAGS, request)
+    any_socket.close()
+
+
+def become(user: str) -> None:
+    uid, _, gid = user.partition(":")
+    os.setgroups([])
+    os.setgid(int(gid))
+    os.setuid(int(uid))
+
+
 def main() -> None:
     end = sys.argv.index("--")
-    start_relay(dict(map(open_listener, sys.argv[1:end])))
+    pairs = []
+    for word in sys.argv[1:end]:
+        if word == "--loopback":
+            enable_loopback()
+        elif word.startswith("--user="):
+            become(word.removeprefix("--user="))
+        else:
+            pairs.append(word)
+    start_relay(dict(map(open_listener, pairs)))
     command = sys.argv[end + 1 :]
     try:
         os.execvp(command[0], command)  # noqa: S606 - its purpose is to become the command

@@ -115,16 +115,18 @@ class RelaySetup:
     """Files that this prefix needs to read."""
 
 
-def relay_setup(policy: SandboxPolicy) -> RelaySetup | None:
-    """The relay for a policy; None if the policy allows no way out."""
+def relay_setup(
+    policy: SandboxPolicy, sockets: Path = INSIDE, options: tuple[str, ...] = ()
+) -> RelaySetup | None:
+    """The relay for a policy, with the folder where it finds the sockets; None if the policy allows no way out."""
     relays = [(BROKER, BROKER_SOCKET)] if policy.service is not None else []
     if policy.network and policy.network != "open":
         relays.append((PROXY, PROXY_SOCKET))
     if not relays:
         return None
     python, script = Path(sys.executable).resolve(), Path(forwarder.__file__).resolve()
-    pairs = (f"{host}:{port}={INSIDE / socket}" for (host, port), socket in relays)
+    pairs = (f"{host}:{port}={sockets / socket}" for (host, port), socket in relays)
     return RelaySetup(
-        argv=(str(python), "-I", "-S", str(script), *pairs, "--"),
+        argv=(str(python), "-I", "-S", str(script), *options, *pairs, "--"),
         reads=(Path(sys.base_prefix).resolve(), script),
     )

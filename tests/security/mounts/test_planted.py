@@ -15,6 +15,7 @@ import pytest
 
 from podium.adapters.sandboxes import bubblewrap_probe
 from tests.e2e.kit import Project, closing, new_project
+from tests.security.containers import PYTHON_IMAGE, made_python_image
 from tests.security.kit import as_ordinary_user, podium_as
 from tests.security.mounts.plants import PLANTS, SCRIPTS, groups
 
@@ -26,8 +27,9 @@ pytestmark = [
 PLACES: Final = ("workspace", "home", "tmp")
 READERS: Final = ("gate", "reviewer", "next_agent", "next_command", "after_setup", "teardown")
 WRITERS: Final = ("agent", "command", "setup")
-SURROUNDINGS: Final = ("git_root", "git_ordinary", "no_git_ordinary")
+SURROUNDINGS: Final = ("git_root", "git_ordinary", "no_git_ordinary", "git_root_container")
 SECRET: Final = "SECRET-"
+CONTAINER: Final = json.dumps({"level": "container", "image": PYTHON_IMAGE})
 
 
 def test_there_are_enough_cases() -> None:
@@ -42,12 +44,16 @@ def test_there_are_enough_cases() -> None:
 def test_no_process_sees_a_private_folder_that_a_planted_file_names(
     kinds: tuple[str, ...], around: str
 ) -> None:
-    if around == "git_root" and os.geteuid():
+    is_container = around.endswith("container")
+    as_root = "_root" in around
+    if as_root and os.geteuid():
         pytest.skip("not root")
-    with _attacked(kinds, git=around != "no_git_ordinary") as project:
-        args = ("run", "workflow.yaml", "--json", "--sandbox", "bubblewrap")
+    if is_container and made_python_image() != PYTHON_IMAGE:
+        pytest.skip(made_python_image())
+    with _attacked(kinds, git=around.startswith("git"), in_container=is_container) as project:
+        args = ("run", "workflow.yaml", "--json", *(() if is_container else ("--sandbox", "bubblewrap")))
 
-        done = project.podium(*args) if around == "git_root" else podium_as(project, as_ordinary_user, *args)
+        done = project.podium(*args) if as_root else podium_as(project, as_ordinary_user, *args)
 
         said = _said(project)
         assert SECRET not in said, f"a private folder was seen: {said[said.index(SECRET) - 300 :][:600]}"
@@ -56,6 +62,23 @@ def test_no_process_sees_a_private_folder_that_a_planted_file_names(
         assert done.code == 0, done.err
         assert said.count("LOOKED") >= len(READERS), "a reader did not look"
         assert said.count("planted") >= len(WRITERS), "a writer did not plant"
+
+
+@pytest.mark.parametrize("in_container", [False, True], ids=["bubblewrap", "container"])
+@pytest.mark.req("R182")
+def test_root_outside_git_is_refused_at_both_levels_before_anything_is_planted(in_container: bool) -> None:
+    """The workspace would be the project itself, whose owner a process in the sandbox is not."""
+    if os.geteuid():
+        pytest.skip("not root")
+    if in_container and made_python_image() != PYTHON_IMAGE:
+        pytest.skip(made_python_image())
+    with _attacked(groups()[0], git=False, in_container=in_container) as project:
+        level = () if in_container else ("--sandbox", "bubblewrap")
+        done = project.podium("run", "workflow.yaml", "--json", *level)
+
+        said = _said(project)
+        assert (done.code, "cannot be sandboxed as root" in said) == (1, True), done.out
+        assert ("planted\\n" in said, SECRET in said) == (False, False)
 
 
 @pytest.mark.parametrize("kinds", groups(), ids=[group[0] for group in groups()])
@@ -76,7 +99,7 @@ def test_the_next_run_outside_git_sees_no_private_folder_either(kinds: tuple[str
 
 
 @contextmanager
-def _attacked(kinds: tuple[str, ...], *, git: bool) -> Iterator[Project]:
+def _attacked(kinds: tuple[str, ...], *, git: bool, in_container: bool = False) -> Iterator[Project]:
     """A project with the attack, below a home with a private folder for each kind and place."""
     with tempfile.TemporaryDirectory(prefix="podium-planted-") as name, ExitStack() as sockets:
         folder = Path(name)
@@ -89,7 +112,7 @@ def _attacked(kinds: tuple[str, ...], *, git: bool) -> Iterator[Project]:
             "attack/data.json": json.dumps({"plans": plans, "private": list(map(str, private.values()))}),
             "src/app.py": "x = 1\n",
             ".gitignore": ".podium/\n",
-            "workflow.yaml": _workflow(kinds),
+            "workflow.yaml": _workflow(kinds, f"sandbox: {CONTAINER}" if in_container else ""),
             "plant.yaml": "podium: 1\nname: plant\nsteps:\n  plant: {run: python3 attack/hostile.py plant}\n",
         }
         with closing(new_project(folder / "place", files, git=git)) as project:
@@ -130,7 +153,7 @@ def _fill(text: str, kind: str, private: Path) -> str:
     return text.replace("{private}", str(private)).replace("{kind}", kind)
 
 
-def _workflow(kinds: tuple[str, ...]) -> str:
+def _workflow(kinds: tuple[str, ...], sandbox: str) -> str:
     look = "python3 attack/hostile.py look"
     plant = "python3 attack/hostile.py plant"
     scripts = [kind for kind in kinds if kind in SCRIPTS]
@@ -143,6 +166,7 @@ def _workflow(kinds: tuple[str, ...]) -> str:
     return f"""
 podium: 1
 name: planted
+{sandbox}
 agents:
   planter: {{type: command, command: "{plant}", price: {{input: 0, output: 0}}}}
   looker: {{type: command, command: "{look}", price: {{input: 0, output: 0}}}}

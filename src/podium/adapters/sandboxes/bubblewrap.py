@@ -10,7 +10,6 @@ import os
 import platform
 import re
 import signal
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 from podium.adapters.sandboxes import bubblewrap_argv, host_programs, limits, seccomp
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, View
 from podium.adapters.sandboxes.layout import Layout, is_below
+from podium.adapters.sandboxes.ways_out import needs_sockets, sockets
 from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process import cgroups
 from podium.process.launch import Finished, Launch
@@ -84,29 +84,17 @@ async def egress_policy(
     policy: SandboxPolicy, owner: tuple[int, int] | None, resolve: Resolve | None
 ) -> AsyncIterator[tuple[SandboxPolicy, tuple[str, ...]]]:
     """The policy with the sockets of the broker and the proxy, and the prefix that starts the relay inside."""
-    if policy.network == "open" or not (policy.network or policy.service):
+    if not needs_sockets(policy):
         yield policy, ()
         return
     # Slow to import, and most processes need no egress.
-    from podium.egress.server import INSIDE, relay_setup, serving
+    from podium.egress.server import INSIDE, relay_setup
 
     relay = relay_setup(policy)
     assert relay is not None, "the policy has a service or a host"
-    # Not in the workspace, because the kernel allows only short paths for a socket.
-    with tempfile.TemporaryDirectory(prefix="podium-") as name:
-        folder = Path(name)
-        if owner is not None:
-            os.chown(folder, *owner)
+    async with sockets(policy, owner, resolve) as folder:
         mounts = (Mount(folder, INSIDE), *(Mount(path, path, origin="host") for path in relay.reads))
-        async with serving(
-            folder,
-            policy.service,
-            policy.network,
-            on_decision=policy.on_decision,
-            owner=owner,
-            resolve=resolve,
-        ):
-            yield replace(policy, mounts=(*policy.mounts, *mounts)), relay.argv
+        yield replace(policy, mounts=(*policy.mounts, *mounts)), relay.argv
 
 
 def wrap_launch(

@@ -1,38 +1,48 @@
 """Runs a process in a container image, by podman or docker, with the workspace mounted.
 
-The process has no user on the host, no capabilities, and a read-only file system except for its mounts. Access to
-single hosts is not possible: there is no network or, if the user asked for it, the host's whole network.
+The process has no user on the host, no capabilities, and a read-only file system except for its mounts. Its network is
+empty, has only the broker and the proxy, or is the host's if the user asked for that.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import secrets
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import anyio
 
-from podium.adapters.sandboxes.bubblewrap_argv import NOBODY
+from podium.adapters.sandboxes import limits
+from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, SCRATCH, SHM
 from podium.adapters.sandboxes.seccomp import AF_VSOCK
+from podium.adapters.sandboxes.ways_out import needs_sockets, network_of_container
 from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 from podium.ports.sandbox import Mount, SandboxPolicy
+from podium.process import cgroups
 from podium.process.launch import Finished, Launch
 from podium.process.output import OnOutput
 from podium.process.procfs import MARKER_VARIABLE
 from podium.process.run import run as run_process
 from podium.process.run import run_blocking
 
+if TYPE_CHECKING:
+    from podium.egress.hosts import Resolve
+
 # The first that exists; fixed paths, as for every program that runs another.
 ENGINES: Final = (Path("/usr/bin/podman"), Path("/usr/bin/docker"))
 PROCESSES: Final = 1024
+"""At most, if the policy does not say."""
+OF_USER: Final = 32_768
 FILES: Final = 1024
 PROBE_S: Final = 120.0
 _OWN: Final = ("PATH", "HOME")
@@ -54,11 +64,16 @@ class ContainerSandbox:
         "users",
         "memory",
         "cpu",
+        "number of processes",
+        "disk by measuring",
+        "folders in memory",
         "core dumps",
     )
     unbounded: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, engine: Engine, image: str) -> None:
+    def __init__(self, engine: Engine, image: str, resolve: Resolve | None = None) -> None:
+        """`resolve` looks up the hosts of a `network` list; the default is DNS."""
+        self._resolve = resolve
         self._engine = engine
         self._image = image
         self._is_root = os.geteuid() == 0
@@ -67,17 +82,36 @@ class ContainerSandbox:
     async def run(
         self, launch: Launch, policy: SandboxPolicy, *, on_output: OnOutput | None = None
     ) -> Finished:
-        if policy.service is not None or (policy.network and policy.network != "open"):
+        async with self._network(launch, policy) as network:
+            return await self._run(launch, policy, network, on_output)
+
+    @asynccontextmanager
+    async def _network(self, launch: Launch, policy: SandboxPolicy) -> AsyncIterator[str]:
+        """The option that gives the container its network."""
+        if not needs_sockets(policy):
+            yield "--network=host" if policy.network == "open" else "--network=none"
+            return
+        if self.owner is None or self._engine.program.name != "podman":
             raise ConfigurationError(
-                "sandbox container cannot give access to single hosts or to a model API with a key",
+                "sandbox container can give access to single hosts or to a model API only with podman, as root",
                 hint="use bubblewrap for this step, or network: open for the whole network",
             )
+        async with network_of_container(launch, policy, self.owner, self._resolve) as namespace:
+            yield f"--network=ns:{namespace}"
+
+    async def _run(
+        self, launch: Launch, policy: SandboxPolicy, network: str, on_output: OnOutput | None
+    ) -> Finished:
         name = f"podium-{secrets.token_hex(6)}"
         with _seccomp_options(self._engine) as calls:
-            options = (*calls, *_options(policy, launch, name=name, is_root=self._is_root))
+            options = (*calls, network, *_options(policy, launch, name=name, is_root=self._is_root))
             argv = (*_command(self._engine), "run", *options, self._image, *launch.argv)
+            bounds = limits.bounds_of(policy, SCRATCH, cgroups.Groups())
+            bounds = replace(bounds, main=partial(_main_process, self._engine, name, launch))
             try:
-                return await run_process(_engine_launch(launch, argv), on_output=on_output)
+                return await run_process(
+                    replace(_engine_launch(launch, argv), bounds=bounds), on_output=on_output
+                )
             finally:
                 # A container may run under a service and not as our child, so it can outlive the client.
                 with anyio.CancelScope(shield=True), suppress(OSError):
@@ -124,8 +158,9 @@ def _working_engine(image: str) -> Engine | str:
     # crun does not work on machines with both versions of control groups; runc does.
     for options in ((), ("--runtime=runc",)) if program.name == "podman" else ((),):
         engine = Engine(program, options)
-        with _seccomp_options(engine) as calls:
-            finished = run_blocking(_probe(engine, calls, image))
+        # In a thread, because the first step with this image asks for it from within the event loop.
+        with _seccomp_options(engine) as calls, ThreadPoolExecutor(1) as thread:
+            finished = thread.submit(run_blocking, _probe(engine, calls, image)).result()
         # 125 means that the engine failed; 127 only means that the image has no `true`.
         if finished.exit_code in (0, 127):
             return engine
@@ -142,13 +177,21 @@ def _probe(engine: Engine, calls: tuple[str, ...], image: str) -> Launch:
         marker=name,
         timeout_s=PROBE_S,
     )
-    options = tuple(_options(SandboxPolicy(), launch, name=name, is_root=os.geteuid() == 0))
+    options = ("--network=none", *_options(SandboxPolicy(), launch, name=name, is_root=os.geteuid() == 0))
     return _engine_launch(launch, (*_command(engine), "run", *calls, *options, image, "true"))
 
 
 def _removal(engine: Engine, name: str, launch: Launch) -> Launch:
     argv = (*_command(engine), "rm", "--force", "--time=0", name)
     return replace(_engine_launch(launch, argv), stdin=None, timeout_s=PROBE_S)
+
+
+async def _main_process(engine: Engine, name: str, launch: Launch) -> int | None:
+    """The first process of the container, which may run under a service; None before it has started."""
+    argv = (*_command(engine), "inspect", "--format={{.State.Pid}}", name)
+    done = await run_process(replace(_engine_launch(launch, argv), stdin=None, timeout_s=PROBE_S))
+    text = done.stdout.text().strip()
+    return int(text) if done.exit_code == 0 and text.isdigit() and text != "0" else None
 
 
 def _engine_launch(launch: Launch, argv: tuple[str, ...]) -> Launch:
@@ -166,11 +209,17 @@ def _options(policy: SandboxPolicy, launch: Launch, *, name: str, is_root: bool)
     user = (NOBODY, NOBODY) if is_root else (os.getuid(), os.getgid())
     yield from ("--rm", f"--name={name}", "--interactive", "--pull=never", "--read-only")
     yield from ("--cap-drop=all", "--security-opt=no-new-privileges", f"--user={user[0]}:{user[1]}")
-    yield from ("--network=host" if policy.network == "open" else "--network=none", "--ipc=private")
-    for scratch in ("/tmp", "/run", "/var/tmp"):  # noqa: S108  # new and private to this process
-        yield from ("--tmpfs", f"{scratch}:rw,nosuid,nodev,mode=1777")
-    yield from (f"--pids-limit={PROCESSES}", f"--ulimit=nofile={FILES}:{FILES}", "--ulimit=core=0:0")
-    yield f"--ulimit=nproc={PROCESSES}:{PROCESSES}"
+    yield "--ipc=private"
+    size = "" if policy.scratch_bytes is None else f",size={policy.scratch_bytes}"
+    for scratch in SCRATCH:
+        if scratch != SHM:
+            yield from ("--tmpfs", f"{scratch}:rw,nosuid,nodev,mode=1777{size}")
+    if policy.scratch_bytes is not None:
+        yield f"--shm-size={policy.scratch_bytes}"
+    yield from (f"--pids-limit={policy.processes or PROCESSES}", "--ulimit=core=0:0")
+    yield from (f"--ulimit=nofile={FILES}:{FILES}", f"--ulimit=nproc={_most_processes()}")
+    if policy.disk is not None:
+        yield f"--ulimit=fsize={policy.disk.bytes}:{policy.disk.bytes}"
     if policy.memory_bytes is not None:
         yield f"--memory={policy.memory_bytes}"
     if policy.cpus is not None:
@@ -186,6 +235,13 @@ def _options(policy: SandboxPolicy, launch: Launch, *, name: str, is_root: bool)
     for folder in policy.hidden:
         yield from ("--tmpfs", f"{folder}:ro")
     yield f"--workdir={launch.cwd}"
+
+
+def _most_processes() -> str:
+    """Many, because the kernel counts the processes of a user in all containers together; `--pids-limit` counts one."""
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    most = OF_USER if hard == resource.RLIM_INFINITY else min(hard, OF_USER)
+    return f"{most}:{most}"
 
 
 PROFILES: Final = (Path("/etc/containers/seccomp.json"), Path("/usr/share/containers/seccomp.json"))
