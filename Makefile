@@ -26,6 +26,8 @@ KILLS ?= 500
 POINTS ?= 60
 PAIRS ?= 4
 RUNS ?= 2000
+SCHEDULES ?= 10000
+REAL ?= 50
 FULL ?=
 # Crashes and damage are tried on a disk, where fsync has work to do. So are the agent programs: codex 0.166 mounts a new
 # /dev for its tools and sees no workspace in /dev/shm. Other temporary folders lie in memory.
@@ -85,6 +87,10 @@ mutants: setup ## plant bugs in the core and see that a property catches each; C
 
 money: setup ## every view of costs against the ledger in RUNS=2000 random runs that are killed; SEED=7 for others
 	@PODIUM_RUNS=$(RUNS) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/views/test_money.py
+
+claims: setup ## parallel work on the same files: SCHEDULES=10000 simulated, REAL=50 through the command; SEED=7
+	@PODIUM_RUNS=$(SCHEDULES) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/core/test_claims_property.py
+	@PODIUM_REAL_RUNS=$(REAL) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/e2e/test_claims.py
 
 thorough: setup ## every property on new random examples for SECONDS=300; prints its seeds
 	@$(PY) tools/thorough.py --seconds $(SECONDS) $(if $(filter-out 1,$(SEED)),--seed $(SEED))

@@ -59,13 +59,6 @@ LIFE_BUGS: Final = (
         ENDS,
     ),
     Bug(
-        "a claim is kept after its attempt",
-        "evolve/leaves.py",
-        "state.claims.discard(path)",
-        "pass",
-        ENDS,
-    ),
-    Bug(
         "the head of the queue skips one",
         "evolve/leaves.py",
         "    head = state.queue_head\n",
@@ -197,7 +190,7 @@ ORDER_BUGS: Final = (
     Bug(
         "a way back in a graph leaves the dependents",
         "decide/entry.py",
-        "return descendants_of(scope, index)",
+        "return builders_on(state, scope, index)",
         "return (index,)",
         NEEDS,
     ),

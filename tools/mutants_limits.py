@@ -1,4 +1,4 @@
-"""Bugs for tools/mutants.py: bounds, money, breaker, people, claims, guidance, pause, facts, signals."""
+"""Bugs for tools/mutants.py: bounds, money, breaker, people, guidance, pause, facts, signals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ QUESTIONS: Final = (LIMITS + "questions_count_as_transitions",)
 BREAKER: Final = (LIMITS + "no_cycle_is_repeated_without_asking",)
 ADVICE: Final = (LIMITS + "advice_is_followed",)
 PEOPLE: Final = (LIMITS + "several_approvals_come_from_that_many_people_who_were_asked",)
-CLAIMS: Final = (LIMITS + "attempts_in_flight_never_claim_the_same_files",)
 PAUSE: Final = (LIMITS + "nothing_is_dispatched_while_a_run_is_paused",)
 GUIDANCE: Final = (LIMITS + "guidance_is_delivered_once_to_a_worker",)
 SIGNALS: Final = (LIMITS + "a_signal_ends_exactly_the_waits_for_it",)
@@ -130,8 +129,8 @@ BOUND_BUGS: Final = (
     Bug(
         "one parallel member too many",
         "decide/scopes.py",
-        "more = scope.next < _open_until(scope) and scope.live < width(state, scope)",
-        "more = scope.next < _open_until(scope) and scope.live <= width(state, scope)",
+        "return scope.live < width(state, scope)",
+        "return scope.live <= width(state, scope)",
         BOUNDS,
     ),
     Bug("one slot too many", "decide/dispatch.py", "if state.busy >= slots", "if state.busy > slots", BOUNDS),
@@ -290,20 +289,6 @@ PEOPLE_BUGS: Final = (
         'return "rejected"',
         'return "passed"',
         PEOPLE,
-    ),
-    Bug(
-        "claims are ignored",
-        "decide/dispatch.py",
-        "if claim and _overlaps_any(state, claim, waiting):",
-        "if False:",
-        CLAIMS,
-    ),
-    Bug(
-        "a claim of everything overlaps nothing",
-        "decide/dispatch.py",
-        'if a == "all" or b == "all":\n        return True',
-        'if a == "all" or b == "all":\n        return False',
-        CLAIMS,
     ),
     Bug(
         "guidance is delivered twice",

@@ -136,8 +136,8 @@ GATE_BUGS: Final = (
     Bug(
         "a skipped member counts against the rest",
         "decide/scopes.py",
-        "(scope.next if scope.breaking else scope.total) - scope.skipped",
-        "(scope.next if scope.breaking else scope.total)",
+        "(_entered_children(state, scope) if scope.breaking else scope.total) - scope.skipped",
+        "(_entered_children(state, scope) if scope.breaking else scope.total)",
         RULES,
     ),
 )
@@ -205,7 +205,7 @@ KEPT_BUGS: Final = (
     Bug(
         "a skipped step loses what it was given",
         "queries/branch_trees.py",
-        "todo.extend(reversed(steps[index].needs))",
+        "todo.extend(reversed((*steps[index].needs, *child.place.after)))",
         "todo.extend(())",
         LOST,
     ),

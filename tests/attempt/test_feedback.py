@@ -88,12 +88,12 @@ def test_a_member_that_clashed_is_told_what_clashes_and_to_begin_with_the_others
           both:
             parallel: 2
             steps:
-              a: {agent: w, prompt: Do a}
-              b: {agent: w, prompt: Do b, retry: {attempts: 2}}
+              a: {agent: w, prompt: Do a, touches: [src/part]}
+              b: {agent: w, prompt: Do b, touches: [src/part/f, src/b.py], retry: {attempts: 2}}
     """
     cast = """
-        - {match: {step: a}, write: {src/app.py: "x = 2\\n"}}
-        - {match: {step: b, attempt: 1}, write: {src/app.py: "x = 3\\n"}}
+        - {match: {step: a}, write: {src/part: "x = 2\\n"}}
+        - {match: {step: b, attempt: 1}, write: {src/part/f: "x = 3\\n"}}
         - {match: {step: b, attempt: 2}, write: {src/b.py: "b\\n"}}
     """
     asked, played = ask(project, tmp_path, flow, cast)
@@ -102,7 +102,7 @@ def test_a_member_that_clashed_is_told_what_clashes_and_to_begin_with_the_others
     assert len(played.answers("both/b")) == 2
     assert "Attempt 1 does not merge." in prompt
     assert "did not fit together with what others have done" in prompt
-    assert "src/app.py: CONFLICT" in prompt and "x = 2\n|||||||" in prompt and "=======\nx = 3" in prompt
+    assert "src/part" in prompt and "CONFLICT" in prompt
 
 
 def test_a_block_that_clashed_tells_its_steps_what_clashes(project: Project, tmp_path: Path) -> None:
@@ -112,18 +112,18 @@ def test_a_block_that_clashed_tells_its_steps_what_clashes(project: Project, tmp
           both:
             parallel: 2
             steps:
-              a: {agent: w, prompt: Do a}
-              g: {steps: {b: {agent: w, prompt: Do b}}, retry: {attempts: 2}}
+              a: {agent: w, prompt: Do a, touches: [src/part]}
+              g: {steps: {b: {agent: w, prompt: Do b, touches: [src/part/f, src/b.py]}}, retry: {attempts: 2}}
     """
     cast = """
-        - {match: {step: both/a}, write: {src/app.py: "x = 2\\n"}}
-        - {match: {step: both/g/b, visit: 1}, write: {src/app.py: "x = 3\\n"}}
+        - {match: {step: both/a}, write: {src/part: "x = 2\\n"}}
+        - {match: {step: both/g/b, visit: 1}, write: {src/part/f: "x = 3\\n"}}
         - {match: {step: both/g/b, visit: 2}, write: {src/b.py: "b\\n"}}
     """
     asked, played = ask(project, tmp_path, flow, cast)
 
     prompt = asked.log("both/g/b~2", 1, "prompt.md")
-    assert "Attempt 1 does not merge." in prompt and "src/app.py: CONFLICT" in prompt
+    assert "Attempt 1 does not merge." in prompt and "src/part" in prompt and "CONFLICT" in prompt
     assert played.state.ended is not None and played.state.ended.outcome == "passed"
 
 
@@ -136,8 +136,8 @@ def test_a_member_that_is_red_once_it_is_merged_is_told_which_command_says_so(
           both:
             parallel: 2
             steps:
-              a: {agent: w, prompt: Do a}
-              b: {agent: w, prompt: Do b, retry: {attempts: 2}, gates: [{name: lone, run: [sh, -c, "test ! -e a.py || test -e c.py"]}]}
+              a: {agent: w, prompt: Do a, touches: [a.py]}
+              b: {agent: w, prompt: Do b, touches: [b.py, c.py], retry: {attempts: 2}, gates: [{name: lone, run: [sh, -c, "test ! -e a.py || test -e c.py"]}]}
     """
     cast = """
         - {match: {step: both/a}, write: {a.py: "a\\n"}}

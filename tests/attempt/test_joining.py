@@ -15,10 +15,15 @@ WORKER = "roles: {w: {agent: claude, prompt: work}}\n"
 
 
 def parallel(
-    project: Project, folder: Path, edits: dict[str, Edit], *, gates: str = "[]", join: str = "queue"
+    project: Project,
+    folder: Path,
+    edits: dict[str, Edit],
+    *,
+    gates: str = "[]",
+    join: str = "queue",
 ) -> Bench:
     members = "".join(
-        f'    {name}: {{role: w, touches: ["{name}/**", "shared.txt"], gates: {gates}, retry: 1, on: {{else: next}}}}\n'
+        f'    {name}: {{role: w, touches: ["{name}/**"], gates: {gates}, retry: 1, on: {{else: next}}}}\n'
         for name in edits
     )
     text = (
@@ -45,13 +50,23 @@ def test_members_that_go_together_are_all_on_the_head(project: Project, tmp_path
 
 
 def test_a_clash_is_refused_with_an_excerpt(project: Project, tmp_path: Path) -> None:
-    edits = {name: writes({"shared.txt": f"{name}\n"}) for name in ("a", "b")}
+    """A file and a folder of the same name: no glob of one matches a file of the other."""
+    text = f"""{WORKER}
+steps:
+  all:
+    parallel: true
+    pass: any
+    steps:
+      a: {{role: w, touches: [shared], retry: 1, on: {{else: next}}}}
+      b: {{role: w, touches: [shared/f], retry: 1, on: {{else: next}}}}
+"""
+    edits = {"all/a": writes({"shared": "a\n"}), "all/b": writes({"shared/f": "b\n"})}
 
-    played = parallel(project, tmp_path, edits).play()
+    played = bench(project, tmp_path, text, edits=edits).play()
 
     (refused,) = (refused for join in played.joins() for refused in join.refused)
     assert (refused.path, refused.kind) == ("all/b", "conflict")
-    assert "shared.txt" in refused.detail and "<<<<<<<" in refused.detail
+    assert "shared" in refused.detail
     assert played.ending("all/b").outcome == "conflict"
 
 
@@ -112,11 +127,11 @@ steps:
 def test_a_clash_before_a_step_of_a_graph_is_its_conflict(project: Project, tmp_path: Path) -> None:
     text = f"""{WORKER}
 steps:
-  a: {{role: w, touches: ["**"], needs: []}}
-  b: {{role: w, touches: ["**"], needs: []}}
+  a: {{role: w, touches: [shared], needs: []}}
+  b: {{role: w, touches: [shared/f], needs: []}}
   see: {{run: [ls], needs: [a, b]}}
 """
-    edits = {name: writes({"shared.txt": name}) for name in ("a", "b")}
+    edits = {"a": writes({"shared": "a"}), "b": writes({"shared/f": "b"})}
 
     played = bench(project, tmp_path, text, edits=edits).play()
 

@@ -104,9 +104,9 @@ def test_branches_of_a_graph_land_beside_each_other_and_what_needs_them_after_th
 ) -> None:
     text = f"""{WORKER}
 steps:
-  a: {{role: w, touches: ["**"], needs: []}}
+  a: {{role: w, touches: [a.txt], needs: []}}
   la: {{git: {{land: main, message: la}}, needs: [a]}}
-  b: {{role: w, touches: ["**"], needs: []}}
+  b: {{role: w, touches: [b.txt], needs: []}}
   lb: {{git: {{land: main, message: lb}}, needs: [b]}}
   c: {{role: w, touches: ["**"], needs: [la, lb]}}
   lc: {{git: {{land: main, message: lc}}, needs: [c]}}

@@ -61,6 +61,8 @@ class Bias:
     """Answers to the breaker that halt the run, whatever else is running."""
     once: float = 0.05
     """Steps that must not be repeated after a crash."""
+    named_files: float = 0
+    """Among agents: files named by an expression."""
     trouble: float = 1.0
     """A factor for how often the world responds with failures."""
 

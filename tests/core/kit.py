@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +28,8 @@ from podium.core.model import (
 )
 from podium.core.payloads import RunFacts, Verdict
 from podium.core.policy import Limits
-from podium.core.state import Instance, Leaf, State
+from podium.core.queries.claims import claim_of_leaf
+from podium.core.state import Instance, Leaf, Placement, State
 from podium.core.step_settings import Prompt
 from podium.core.turn import Turn, turn
 from podium.core.types import Address, Millis, Outcome, Tree
@@ -139,10 +140,22 @@ class Game:
         if kind == "ok" and "tree" not in rest:
             rest["tree"] = (
                 started.start
-                if started.claim == () and "change" not in rest
+                if not self._claims(started.path) and "change" not in rest
                 else Tree(f"{path}#{started.attempt}")
             )
         self.send(AttemptEnded(Millis(0), started.path, started.attempt, kind, **rest))
+
+    def _claims(self, path: Address) -> bool:
+        """Whether the work of this leaf is merged with that of others."""
+        leaf = self.state.instances[path]
+        return any(place.claim for place in self._around(path)) and claim_of_leaf(self.state, leaf) != ()  # type: ignore[arg-type]
+
+    def _around(self, path: Address) -> Iterator[Placement]:
+        place = self.state.instances[path].place
+        yield place
+        while place.path != place.parent:
+            place = self.state.instances[place.parent].place
+            yield place
 
     def end_with_change(self, path: str, **rest: Any) -> None:
         """End the attempt in flight successfully, with changed files."""

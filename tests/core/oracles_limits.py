@@ -19,8 +19,7 @@ from podium.core.events import (
     StepReopened,
     TimerFired,
 )
-from podium.core.globs import globs_overlap
-from podium.core.model import Agent, Block, Call, ForEach, Human, Members, Repeat, Step, Workflow
+from podium.core.model import Agent, Block, Call, ForEach, Human, Repeat, Step, Workflow
 from podium.core.policy import NO_LIMITS, Breaker, Limits
 from podium.core.types import Address
 from tests.core.run_log import InstanceLog, RunLog, body_of, entries
@@ -365,36 +364,3 @@ def _check_answer(asked: ApprovalAsked, given: Sequence[ApprovalGiven], ended: S
     if ended.outcome == "passed" and given and given[-1].action == "approve" and not by_silence:
         assert len(people) >= asked.approvals, f"{asked.path} passed with {people}"
         assert all(answer.action == "approve" for answer in given)
-
-
-def check_claims(run_log: RunLog) -> None:
-    """No two attempts in flight whose work will be merged claim the same files."""
-    flying: dict[Address, tuple[str, ...] | None] = {}
-    for event in run_log.log:
-        match event:
-            case AttemptStarted() if event.claim != ():
-                for path, claim in flying.items():
-                    assert not _overlap(claim, event.claim), f"{event.path} beside {path}"
-                flying[event.path] = event.claim
-                assert _merges(run_log, event.path)
-            case AttemptEnded() | AttemptDoubted():
-                flying.pop(event.path, None)
-            case _:
-                pass
-
-
-def _overlap(a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> bool:
-    return a is None or b is None or any(globs_overlap(first, second) for first in a for second in b)
-
-
-def _merges(run_log: RunLog, path: Address) -> bool:
-    for instance in run_log.around(path):
-        verb = None if instance.step is None else instance.step.verb
-        block = body_of(instance.step)
-        join = block.join if block is not None and block.kind == "par" else getattr(verb, "join", "discard")
-        if block is not None and block.kind == "dag":
-            return True
-        fans = isinstance(verb, ForEach | Members) or (block is not None and block.kind == "par")
-        if fans and (join not in ("best", "discard") or getattr(verb, "needs", None) is not None):
-            return True
-    return False

@@ -22,7 +22,7 @@ from podium.core.events import (
 )
 from podium.core.expressions.nodes import Call as Ask
 from podium.core.expressions.nodes import Compare, Const, Field, Name, Node
-from podium.core.expressions.templates import Value
+from podium.core.expressions.templates import Text, Value
 from podium.core.messages import Approve
 from podium.core.model import (
     Agent,
@@ -228,7 +228,9 @@ def _good() -> list[Row]:
 
 ASKING: Final = Review(PANEL, oversight=Oversight("human"))
 NO_SUCH: Final = (("o", Field(Name("vars"), "nowhere")),)
-CLASHING: Final = ForEach((1, 2), command("x", "a/**"), parallel=2)
+CLASHING: Final = ForEach(
+    ("a", "b"), replace(command("x"), touches=(Text((Name("item"), "/**")),)), parallel=2
+)
 WAITING: Final = Step("a", SIGNAL)
 GATED: Final[Mapping[str, Step]] = {
     "run": gates(command("gate")),

@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.expressions.nodes import Const, Node
+from podium.core.expressions.nodes import Const, Name, Node
+from podium.core.expressions.templates import Text
 from podium.core.model import (
     Agent,
     Check,
@@ -82,6 +83,8 @@ class Leaves:
     def agent(self, name: str, *, member: bool = False) -> Step:
         rng, bias = self.rng, self.bias
         touches: Any = rng.choice(TOUCHES)
+        if bias.named_files and self.chance(bias.named_files):
+            touches = (self._named_file(),)
         verb = Agent(
             role="worker",
             prompt=Prompt("Do it"),
@@ -100,6 +103,13 @@ class Leaves:
             has_worker=True,
             repeatable=not self.chance(bias.once),
         )
+
+    def _named_file(self) -> Text:
+        """A file that an item, a variable or the answer of an earlier step names."""
+        names = self.names()
+        nodes = [Name("item"), var(self.rng.choice(VARS))]
+        nodes += [field_of(self.rng.choice(names), "outcome")] if names else []
+        return Text(("src/a/", self.rng.choice(nodes)))
 
     def estimate(self) -> Estimate:
         return Estimate(MicroUsd(self.rng.randint(0, 8) * 10_000), self.rng.randint(0, 300))

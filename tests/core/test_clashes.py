@@ -13,7 +13,7 @@ from podium.core.payloads import RefusedMember
 from podium.core.policy import Retry
 from podium.core.state import JoinRefusal
 from podium.core.types import Address
-from tests.core.kit import Game, agent, block, command, flow, gates, human
+from tests.core.kit import Game, agent, block, command, flow, gates, human, on
 
 WORDS = "src/a.py: both changed it"
 
@@ -176,3 +176,23 @@ def test_a_persons_text_is_added_to_the_feedback_of_a_retried_block() -> None:
     game.answer("g#1/!exhausted", "retry")
     assert game.events(StepReopened)[-1].feedback == ("g#1", "g#1/!exhausted")
     assert started(game, "g/c~2") == ("g/c#1", "g/c#1")
+
+
+def test_a_member_may_route_its_conflict() -> None:
+    """Issue 16, C6: the block passes without the work that could not be merged."""
+    game = beside(agent("b", touches=("b/**",), on=on(conflict="next")), rule="all")
+    game.end_with_change("b")
+    refuse(game, "b")
+    assert game.outcome("b") == ("conflict", "conflict")
+    assert game.outcome() == ("passed", "")
+    assert game.at("").ending.tree == "a#1"  # type: ignore[union-attr]  # it has ended
+
+
+def test_a_block_whose_work_waits_to_be_merged_is_queued_once() -> None:
+    """A new owner of the run looks at all ends again."""
+    game = beside(group(), agent("d", touches=("d/**",)), join="queue")
+    game.end_with_change("g/c")
+    assert game.at("g").join_status == "queued"
+
+    assert decide(game.state, game.now, None)[1] == ()
+    assert game.at("g").ending is None

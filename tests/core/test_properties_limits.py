@@ -30,7 +30,8 @@ from podium.core.types import Address, Millis
 from tests.core.bias import Bias
 from tests.core.driver import drive, run_log_of
 from tests.core.oracles import is_worker
-from tests.core.oracles_limits import check_approvals, check_bounds, check_breaker, check_claims, check_money
+from tests.core.oracles_claims import check_claims
+from tests.core.oracles_limits import check_approvals, check_bounds, check_breaker, check_money
 from tests.core.run_log import RunLog
 from tests.core.strategies import Case, cases
 
@@ -125,7 +126,7 @@ def test_several_approvals_come_from_that_many_people_who_were_asked(case: Case)
 
 @pytest.mark.req("R167", "C35")
 @given(cases(MERGING))
-def test_attempts_in_flight_never_claim_the_same_files(case: Case) -> None:
+def test_parallel_children_never_claim_the_same_files(case: Case) -> None:
     """X8: and because every run ends (P1), a waiting claim is not starved."""
     run_log = run_log_of(case.workflow, case.world())
     check_claims(run_log)

@@ -42,6 +42,8 @@ def test_the_head_moves_only_with_passed_steps_and_back_with_jumps(case: Case) -
 
 
 @given(cases(MERGING))
+@example(make_case(826, MERGING))  # refused
+@example(make_case(905, MERGING))  # refused at the top
 def test_every_queued_member_is_joined_or_refused_exactly_once(case: Case) -> None:
     """X8."""
     check_joins(run_log_of(case.workflow, case.world()))

@@ -172,8 +172,8 @@ def test_parallel_work_that_was_joined_is_not_joined_with_new_gates(project: Pro
     cast = "- {match: {step: l}, write: {l.txt: l}}\n- {match: {step: r}, write: {r.txt: r}}\n"
     steps = (
         "  both:\n    parallel: true\n    steps:\n"
-        "      l: {agent: w, prompt: L., gates: [{run: [test, -e, l.txt]}]}\n"
-        "      r: {agent: w, prompt: R., gates: [{run: [test, -e, r.txt]}]}\n"
+        "      l: {agent: w, prompt: L., touches: [l.txt], gates: [{run: [test, -e, l.txt]}]}\n"
+        "      r: {agent: w, prompt: R., touches: [r.txt], gates: [{run: [test, -e, r.txt]}]}\n"
         "  last: {run: [cat, l.txt, r.txt]}\n"
     )
     first, _ = project.run(project.flow(steps, head=TEAM, cast=cast))

@@ -64,8 +64,10 @@ def test_diff_of_a_run_that_asks_goes_up_to_what_it_asks_about(project: Project)
 
 @pytest.mark.req("R190")
 def test_diff_of_a_run_with_several_questions_names_the_command_for_each(project: Project) -> None:
-    one = "{run: [sh, -c, echo x > %s.txt], touches: ['**'], gates: [{name: owner, human: Good}]}"
-    steps = f"  both:\n    parallel: true\n    steps:\n      a: {one % 'a'}\n      b: {one % 'b'}\n"
+    one = "{run: [sh, -c, echo x > %s.txt], touches: ['%s.txt'], gates: [{name: owner, human: Good}]}"
+    steps = (
+        f"  both:\n    parallel: true\n    steps:\n      a: {one % ('a', 'a')}\n      b: {one % ('b', 'b')}\n"
+    )
     project.flow(steps)
     assert code(call("run", "flow.yaml", "--sandbox", "none")) == 6
     run = newest(project)

@@ -16,7 +16,6 @@ from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reaso
 SCHEMA_VERSION = 1
 Result: TypeAlias = Mapping[str, Any]
 """The fields of `steps.x` that are small enough for the log: output, text, files, exit_code, ..."""
-
 Role: TypeAlias = Literal["step", "gates", "finally", "question", "advice"]
 """The role of an instance in its parent: an ordinary child, or one that the engine adds."""
 
@@ -55,6 +54,10 @@ class StepEntered:
     """For a question or advice: the rule or situation that it is about; for `finally`: how the body ended, and why."""
     target: int = -1
     """For advice: the child that was about to be entered."""
+    claim: tuple[str, ...] = ()
+    """Globs of the files that no parallel sibling may change until the work of this child is merged."""
+    after: tuple[int, ...] = ()
+    """Graph: siblings that changed files of its claim; it builds on their work as if it needed them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class AttemptStarted:
     timeout: Millis | None = None
     guidance: tuple[str, ...] = ()
     claim: tuple[str, ...] | None = ()
-    """Globs of the files it may change: None is all, () is none."""
+    """Written by earlier versions only, which claimed files for an attempt; now StepEntered has the claim."""
     reused: bool = False
     """True if no work is done: the attempt reuses the result of an earlier run, and nothing is reserved for it."""
 

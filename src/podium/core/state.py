@@ -11,15 +11,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
-from podium.core.effects import (
-    AskPerson,
-    CancelAttempt,
-    Effect,
-    EffectKey,
-    RunAttempt,
-    StartTimer,
-    Watch,
-)
+from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -45,9 +37,6 @@ Phase: TypeAlias = Literal["ready", "open", "working", "answered", "paused", "wa
 
 Order: TypeAlias = Literal["seq", "dag", "many", "repeat"]
 """How a scope enters its children: one after another, by needs, in parallel, or in rounds."""
-
-Claim: TypeAlias = tuple[str, ...] | Literal["all"]
-"""Globs of the files that an attempt in flight may change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +65,10 @@ class Placement:
     target: int
     adopt: Address | None
     order: Order
+    claim: tuple[str, ...] = ()
+    """Globs of the files that no parallel sibling may change until it has ended."""
+    after: tuple[int, ...] = ()
+    """Graph: siblings whose work it builds on because they changed files of its claim."""
 
 
 class JoinRefusal(NamedTuple):
@@ -169,7 +162,11 @@ class Scope:
     """Feedback for the next agent that is entered."""
     feedback: tuple[Address, ...] = ()
     ready: tuple[int, ...] = ()
-    """Graph: children whose needs have ended and that have not been entered."""
+    """Children that may be entered: in a graph those whose needs have ended, in parallel those that others overtook."""
+    claimants: tuple[Address, ...] = ()
+    """The live children that have claimed files."""
+    changed: tuple[str, ...] = ()
+    """The claims of the parallel children whose work is on the head; a child with an overlapping claim starts from there."""
     recent_children: tuple[int, ...] = ()
     """The children entered most recently, for the breaker."""
     head: Tree | None = None
@@ -267,7 +264,6 @@ class State:
     queue_head: int = 0
     queue_tail: int = 0
     busy: int = 0
-    claims: PersistentMap[Address, Claim] = PersistentMap()
     joins: PersistentMap[tuple[Address, int], Address] = PersistentMap()
     vars: PersistentMap[tuple[Address, str], tuple[Any]] = PersistentMap()
     """Each value is in a tuple of one, because None is a valid value."""
@@ -322,7 +318,6 @@ def draft(state: State) -> State:
     copy.unmet = MapDraft(state.unmet)
     copy.pending = MapDraft(state.pending)
     copy.queue = MapDraft(state.queue)
-    copy.claims = MapDraft(state.claims)
     copy.joins = MapDraft(state.joins)
     copy.vars = MapDraft(state.vars)
     copy.ledgers = MapDraft(state.ledgers)
@@ -337,7 +332,6 @@ def freeze(draft: State) -> State:
     state.unmet = draft.unmet.freeze()
     state.pending = draft.pending.freeze()
     state.queue = draft.queue.freeze()
-    state.claims = draft.claims.freeze()
     state.joins = draft.joins.freeze()
     state.vars = draft.vars.freeze()
     state.ledgers = draft.ledgers.freeze()

@@ -19,8 +19,9 @@ from podium.core.events import (
 from podium.core.messages import Approve
 from podium.core.model import Agent, Command, Members, Review, Step, Wait
 from podium.core.payloads import Amounts, RefusedMember, Verdict
+from podium.core.queries.claims import EVERYTHING, claim_of_leaf
 from podium.core.queries.graph import TO_A_PERSON, actions_of
-from podium.core.state import Placement, State
+from podium.core.state import Leaf, Placement, State
 from podium.core.types import Address, AnswerKind, MicroUsd, Millis, Tree
 from podium.simulate.memory_trees import MemoryTrees
 from podium.simulate.world import DelayedReport
@@ -83,7 +84,7 @@ class ScriptedWorld:
         if rule.write or rule.delete:
             tree = self._trees.change(started.start, rule.write, rule.delete)
         elif kind == "ok" and _changes_by_default(step):
-            tree = self._trees.change(started.start, {_file_for(started): started.path}, ())
+            tree = self._trees.change(started.start, {_file_for(started, state): started.path}, ())
         text = rule.text if rule.text is not None else f"{started.path} is done"
         ended = AttemptEnded(
             at=Millis(0),
@@ -158,7 +159,8 @@ class ScriptedWorld:
     def join(self, request: JoinAsked, state: State) -> JoinEnded:
         head, refused = request.onto, []
         for path, tree in request.members:
-            merged = self._trees.merge(request.fork, head, tree)
+            own = state.instances[path].base
+            merged = self._trees.merge(request.fork if own is None else own, head, tree)
             if isinstance(merged, list):
                 where = path if request.gated else request.path
                 refused.append(RefusedMember(where, "conflict", f"both changed {', '.join(merged)}"))
@@ -174,9 +176,11 @@ def _visit(state: State, path: Address) -> int:
     return parent.visit if isinstance(parent.step.verb, Members | Review) else place.visit
 
 
-def _file_for(started: AttemptStarted) -> str:
+def _file_for(started: AttemptStarted, state: State) -> str:
     """A file that the attempt may change, if no rule names one."""
-    glob = started.claim[0] if started.claim else f"work/{place_of(started.path)}"
+    leaf = state.instances[started.path]
+    claim = claim_of_leaf(state, leaf) if isinstance(leaf, Leaf) else ()
+    glob = claim[0] if claim and claim != EVERYTHING else f"work/{place_of(started.path)}"
     return glob.replace("**", "changed").replace("*", "changed")
 
 

@@ -24,16 +24,7 @@ from podium.tasks.command_work import command_work_of, facts_of, rechecks_of
 from podium.tasks.landings import land_work_of
 from podium.tasks.prior_results import PriorResults, timeless
 from podium.tasks.reads import chains_read
-from podium.tasks.task import (
-    AttemptTask,
-    FactTask,
-    JoinMember,
-    JoinTask,
-    Task,
-    WatchTask,
-    Work,
-    WriteWork,
-)
+from podium.tasks.task import AttemptTask, FactTask, JoinMember, JoinTask, Task, WatchTask, Work, WriteWork
 from podium.tasks.task_names import NameValues, capture
 
 WATCHED = ("file", "commit", "step", "poll")
@@ -130,9 +121,9 @@ def _join_task(join: JoinAsked, state: State, prior: PriorResults | None) -> Joi
 
 
 def _member(join: JoinAsked, path: Address, tree: Tree, state: State) -> JoinMember:
-    """A member of a queue may have started after others were merged, so it has its own fork."""
+    """A member builds on its own base: others may have been merged before it started, or it needs their work."""
     instance = state.instances.get(path)
-    own = instance.base if join.gated and instance is not None else None
+    own = None if instance is None else instance.base
     return JoinMember(
         path,
         tree,

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from podium.core.addresses import ROOT
+from podium.core.decide.admission import width
 from podium.core.decide.attempts import passed_gates
-from podium.core.decide.entry import width
 from podium.core.events import AttemptStarted
 from podium.core.model import Git
-from podium.core.queries.graph import TOGETHER, descendants_of, fresh_children, join_of
+from podium.core.queries.graph import TOGETHER, builders_on, fresh_children, join_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Tree
 from podium.tasks.command_work import rechecks_of
@@ -150,9 +150,12 @@ def _is_seen(state: State, scope: Scope, first: Instance, second: Instance) -> b
         case "seq" | "repeat":
             return True
         case "dag":
-            return second.place.index in descendants_of(scope, first.place.index)
+            return second.place.index in builders_on(state, scope, first.place.index)
         case "many":
-            return not isinstance(scope.place.step.verb, TOGETHER) and width(state, scope) == 1
+            in_order = not isinstance(scope.place.step.verb, TOGETHER) and width(state, scope) == 1
+            # A member that claims files which others have changed starts from the head instead of the fork.
+            was_merged = first.ending is not None and first.ending.at <= second.place.entered
+            return in_order or (was_merged and second.place.base != scope.start_tree)
 
 
 def _hands_over(child: Instance) -> bool:

@@ -23,9 +23,15 @@ OUTCOMES_OF_VERB: Final[dict[str, tuple[Outcome, ...]]] = {
 }
 """The outcomes besides `passed`; `skipped` needs a `when`."""
 
+WRITING_VERBS: Final = ("agent", "run", "steps", "workflow", "build")
+"""The verbs that may change files."""
 
-def possible_outcomes(step: Step, gates: Iterable[Gate] = ()) -> tuple[Outcome, ...]:
-    """The outcomes in their usual order; `gates` are all gates of the step, its role's included."""
+
+def possible_outcomes(step: Step, gates: Iterable[Gate] = (), *, merged: bool = False) -> tuple[Outcome, ...]:
+    """The outcomes in their usual order; `gates` are all gates of the step, its role's included.
+
+    `merged` says that the step's work is merged with that of parallel steps of its block, where it can conflict.
+    """
     if step.verb is None:
         return tuple(outcome for outcome in OUTCOMES if outcome in ROUTABLE)
     outcomes: set[Outcome] = {"passed", *OUTCOMES_OF_VERB[step.verb]}
@@ -42,14 +48,15 @@ def possible_outcomes(step: Step, gates: Iterable[Gate] = ()) -> tuple[Outcome, 
         outcomes.update(("partial", "failed"))
     if step.repeat is not None:
         outcomes.add("failed")
-    if joins_trees(step):
+    if joins_trees(step) or (merged and step.verb in WRITING_VERBS):
         outcomes.add("conflict")
     return tuple(outcome for outcome in OUTCOMES if outcome in outcomes)
 
 
-def possible_failures(step: Step, gates: Iterable[Gate] = ()) -> tuple[Outcome, ...]:
+def possible_failures(step: Step, gates: Iterable[Gate] = (), *, merged: bool = False) -> tuple[Outcome, ...]:
     """The outcomes that `else` stands for."""
-    return tuple(outcome for outcome in possible_outcomes(step, gates) if outcome not in CONTINUING_OUTCOMES)
+    possible = possible_outcomes(step, gates, merged=merged)
+    return tuple(outcome for outcome in possible if outcome not in CONTINUING_OUTCOMES)
 
 
 def has_members(step: Step) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from podium.core.decide.pass_rules import blocks
 from podium.core.effects import RunAttempt
-from podium.core.events import AttemptStarted
+from podium.core.events import AttemptStarted, StepEntered
 from podium.core.expressions.nodes import And, Compare, Const
 from podium.core.expressions.nodes import Call as Function
 from podium.core.expressions.templates import Text, Value
@@ -180,14 +180,13 @@ def test_a_claim_is_the_value_of_the_touches_expression() -> None:
     game = Game(
         flow(wild, agent("b", touches=("docs/**",)), kind="par", block_keys=par), inputs={"globs": ["src/**"]}
     )
-    assert [event.claim for event in game.events(AttemptStarted)] == [("src/**",), ("docs/**",)]
+    assert [event.claim for event in game.events(StepEntered)] == [("src/**",), ("docs/**",)]
     text = Game(
         flow(wild, agent("b", touches=("docs/**",)), kind="par", block_keys=par), inputs={"globs": "x"}
     )
-    assert [event.claim for event in text.events(AttemptStarted)] == [None]
-    assert text.in_flight() == ["a"]
-    broken = Game(flow(agent("a", touches=name_of("vars.none")), command("b"), kind="par", block_keys=par))
-    assert broken.outcome("a") == ("error", "expression")
+    assert [event.claim for event in text.events(StepEntered)] == [("x",), ("docs/**",)]
+    broken = Game(flow(agent("a", touches=name_of("vars.none")), agent("b"), kind="par", block_keys=par))
+    assert [event.claim for event in broken.events(StepEntered)] == [("**",)]
 
 
 @pytest.mark.req("R167", "C35")

@@ -213,7 +213,17 @@ def test_every_phase_that_an_event_leads_to_has_a_row() -> None:
 def test_a_refused_member_keeps_the_reason() -> None:
     refused = RefusedMember(A, "conflict", "both changed x")
     game = Game(
-        flow(Step("g", block("dag", agent("a"), agent("b"), Step("c", agent("c").verb, needs=(0, 1)))))
+        flow(
+            Step(
+                "g",
+                block(
+                    "dag",
+                    agent("a", touches=("a/**",)),
+                    agent("b", touches=("b/**",)),
+                    Step("c", agent("c").verb, needs=(0, 1)),
+                ),
+            )
+        )
     )
     game.end_with_change("g/a")
     game.end_with_change("g/b")

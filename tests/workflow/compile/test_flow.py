@@ -310,3 +310,31 @@ def test_a_step_has_its_line_and_description(tmp_path: Path) -> None:
 def test_every_verb_is_compiled() -> None:
     """A new verb needs a test here."""
     assert len(VERBS) == 12
+
+
+@pytest.mark.parametrize(
+    ("around", "conflicts"),
+    [
+        ("parallel: 2", True),
+        ("parallel: 2, join: {batch: 2}", True),
+        ("parallel: 2, join: discard", False),
+        ("description: one after another", False),
+    ],
+)
+def test_a_step_whose_work_is_merged_may_end_with_a_conflict(
+    around: str, conflicts: bool, tmp_path: Path
+) -> None:
+    """Issue 16, C6: `on: {conflict: ...}` is allowed on a member, and `else` includes it."""
+    routed = f"steps: {{all: {{{around}, steps: {{a: {{role: planner, prompt: x, on: {{WORD: next}}}}, b: {{check: true}}}}}}}}"
+    faults = errors(tmp_path / "named", routed.replace("WORD", "conflict"))
+    assert faults == ([] if conflicts else [(8, '"role" never ends "conflict"')])
+    workflow = compile_text(tmp_path / "else", routed.replace("WORD", "else"))
+    block = workflow.body.steps[0].verb
+    assert isinstance(block, Block)
+    assert ("conflict" in block.steps[0].on) == conflicts
+    assert "conflict" not in block.steps[1].on
+
+
+def test_a_step_of_a_graph_may_end_with_a_conflict(tmp_path: Path) -> None:
+    text = "steps: {a: {needs: [], run: x, touches: [f], on: {conflict: next}}, b: {needs: [a], run: y}}"
+    assert errors(tmp_path, text) == []

@@ -15,6 +15,7 @@ from podium.core.evolve.evolve import fold
 from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.payloads import Amounts
+from podium.core.queries.branch_trees import tree_of
 from podium.core.state import Scope, State
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError, PodiumError
@@ -88,7 +89,7 @@ def _verified_tree(state: State, run: RunId) -> Tree:
             hint=f"look at it: podium diff {run}",
         )
     root = state.instances[ROOT]
-    tree = root.head if isinstance(root, Scope) else None
+    tree = tree_of(state, root) if isinstance(root, Scope) else None
     if tree is None or (state.started is not None and tree == state.started.tree):
         raise ConfigurationError(f"run {run} has changed nothing")
     return tree

@@ -26,7 +26,7 @@ from podium.core.evolve.evolve import advance
 from podium.core.evolve.leaves import is_by_hand
 from podium.core.model import Agent, Call, Check, Human, Set, Step, Wait
 from podium.core.queries.evaluate import try_condition, try_fill
-from podium.core.queries.graph import WORK, descendants_of, live_children
+from podium.core.queries.graph import WORK, builders_on, live_children
 from podium.core.state import Instance, Leaf, Scope, State, draft, freeze
 from podium.core.types import Address, Millis, RunStatus
 
@@ -174,7 +174,7 @@ def _is_unwanted(state: State, instance: Instance) -> bool:
         return True
     if parent.jump < 0 or place.role != "step":
         return False
-    return parent.place.order != "dag" or place.index in descendants_of(parent, parent.jump)
+    return parent.place.order != "dag" or place.index in builders_on(state, parent, parent.jump)
 
 
 def _end_cancelled(state: State, instance: Instance, now: Millis) -> Event | None:

@@ -1,8 +1,7 @@
-"""Starts queued attempts in order, as far as slots, limits and file claims allow.
+"""Starts queued attempts in order, as far as slots and limits allow.
 
 If the head of the queue lacks money that running attempts have reserved, the queue waits; otherwise cheaper attempts
-behind it would starve it. A claim only blocks attempts that overlap it, so a bounded number of later attempts may
-overtake a waiting claim; they never overlap it, so it does not starve either.
+behind it would starve it.
 
 Under a limit on money, a person is asked before the next call of an agent without a price. Only a call that answered
 without a price shows that its agent reports none; a failed call may have lost its price and keeps its reservation.
@@ -14,23 +13,18 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from podium.core import addresses, ledger
-from podium.core.addresses import ROOT, without_numbers
+from podium.core.addresses import without_numbers
 from podium.core.decide import entry
+from podium.core.decide.admission import LOOK_AHEAD
 from podium.core.decide.attempts import degrade_of, entry_or_end
 from podium.core.decide.entry import limit_ending, result_tree, start_of
-from podium.core.decide.joins import merges_members
 from podium.core.events import AttemptStarted, Event, StepEnded
 from podium.core.evolve.leaves import agent_of, is_by_hand
-from podium.core.expressions.nodes import Node
-from podium.core.globs import globs_overlap
 from podium.core.model import Agent, Call, Git
 from podium.core.payloads import Amounts, TypicalUse
-from podium.core.queries.evaluate import try_fill
 from podium.core.queries.graph import HALTED, PRICE
-from podium.core.state import Claim, Leaf, Scope, State
+from podium.core.state import Leaf, State
 from podium.core.types import Address, Millis, Tree
-
-LOOK_AHEAD = 32
 
 
 def dispatch(state: State, now: Millis) -> Event | None:
@@ -40,7 +34,6 @@ def dispatch(state: State, now: Millis) -> Event | None:
     run = state.root.verb
     assert isinstance(run, Call)
     slots = run.workflow.max_parallel
-    waiting: list[Claim] = []
     for path in _queue_front(state):
         leaf = state.instances[path]
         assert isinstance(leaf, Leaf)
@@ -49,12 +42,6 @@ def dispatch(state: State, now: Millis) -> Event | None:
         by_hand = is_by_hand(leaf)
         if state.busy >= slots and not by_hand:
             return None
-        claim = _claim(state, leaf, now)
-        if isinstance(claim, StepEnded):
-            return claim
-        if claim and _overlaps_any(state, claim, waiting):
-            waiting.append(claim)
-            continue
         reuses = leaf.attempt < (state.reused_attempts.get(path) or 0)
         reserve = ledger.NOTHING if reuses else _reserve(state, leaf)
         short = None if reuses else ledger.shortfall(state, leaf.place.ledger, reserve)
@@ -62,12 +49,12 @@ def dispatch(state: State, now: Millis) -> Event | None:
             question = price_event(state, leaf, reserve, now) if reserve.calls else None
             if question == "wait":
                 continue
-            return question or _start(state, leaf, reserve, claim, now, reuses=reuses)
+            return question or _start(state, leaf, reserve, now, reuses=reuses)
         book, unit = short
         if book.busy or book.reserved != Amounts():
             return None
         if leaf.attempt < (state.reusable_attempts.get(path) or 0):
-            return _start(state, leaf, ledger.NOTHING, claim, now, reuses=True)
+            return _start(state, leaf, ledger.NOTHING, now, reuses=True)
         if leaf.place.in_finally:
             # `finally` continues without the step, so that it makes no agent call after a limit is reached.
             return StepEnded(now, path, "skipped", "limit", message=f"the limit on {unit} is reached")
@@ -84,46 +71,6 @@ def _queue_front(state: State) -> Iterator[Address]:
             count += 1
             if count == LOOK_AHEAD:
                 return
-
-
-def _claim(state: State, leaf: Leaf, now: Millis) -> Claim | StepEnded:
-    """The files that this attempt may change; () if its work is not merged with that of parallel steps."""
-    step = leaf.place.step
-    if step.touches == () or not isinstance(step.verb, Agent) or step.verb.judge:
-        return ()
-    if not _is_merged_with_others(state, leaf):
-        return ()
-    if step.touches is None:
-        return "all"
-    value = step.touches if isinstance(step.touches, Node) else list(step.touches)
-    answer = try_fill(state, leaf, value, now)
-    if isinstance(answer, StepEnded):
-        return answer
-    if isinstance(answer, tuple) and isinstance(answer[0], list | tuple):
-        return tuple(str(glob) for glob in answer[0])
-    return "all"
-
-
-def _is_merged_with_others(state: State, leaf: Leaf) -> bool:
-    path = leaf.place.path
-    while path != ROOT:
-        scope = state.instances[state.instances[path].place.parent]
-        if isinstance(scope, Scope) and (merges_members(scope) or scope.place.order == "dag"):
-            return True
-        path = scope.place.path
-    return False
-
-
-def _overlaps_any(state: State, claim: Claim, waiting: list[Claim]) -> bool:
-    return any(_overlap(claim, other) for _, other in state.claims.items()) or any(
-        _overlap(claim, other) for other in waiting
-    )
-
-
-def _overlap(a: Claim, b: Claim) -> bool:
-    if a == "all" or b == "all":
-        return True
-    return any(globs_overlap(first, second) for first in a for second in b)
 
 
 def _reserve(state: State, leaf: Leaf) -> Amounts:
@@ -149,9 +96,7 @@ def _typical_use(state: State, path: Address) -> TypicalUse | None:
     return next((use for use in state.started.run.typical_use if use.step == step), None)
 
 
-def _start(
-    state: State, leaf: Leaf, reserve: Amounts, claim: Claim, now: Millis, *, reuses: bool
-) -> AttemptStarted:
+def _start(state: State, leaf: Leaf, reserve: Amounts, now: Millis, *, reuses: bool) -> AttemptStarted:
     step = leaf.place.step
     works = isinstance(step.verb, Agent) and not step.verb.judge and leaf.place.role != "advice"
     time_left = None if reuses else ledger.time_left(state, leaf.place.ledger)
@@ -170,7 +115,6 @@ def _start(
         if time_left is None
         else min(time_left, step.timeout),
         guidance=state.guidance if works else (),
-        claim=None if claim == "all" else claim,
         reused=reuses,
     )
 

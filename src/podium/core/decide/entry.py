@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 
 from podium.core import addresses, ledger
 from podium.core.decide import breaker
+from podium.core.decide.admission import claim_for, width
 from podium.core.events import StepEnded, StepEntered
-from podium.core.model import Block, Call, ForEach, Git, Step
-from podium.core.policy import Count
-from podium.core.queries.branch_trees import base_in_graph, tree_of
-from podium.core.queries.evaluate import count_of
-from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, child_step, descendants_of
+from podium.core.model import Git, Step
+from podium.core.queries.branch_trees import base_in_graph, base_of_adopted, earlier_writers, tree_of
+from podium.core.queries.claims import Claim, overlap
+from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, builders_on, child_step
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
 from podium.core.types import ONTO, Address, Millis, Outcome, Reason, Tree, Unit
 
@@ -45,6 +45,8 @@ class PendingEntry(NamedTuple):
     visit: int
     previous: Instance | None
     stale: tuple[int, ...]
+    claim: Claim
+    after: tuple[int, ...]
 
 
 def enter_child(
@@ -55,10 +57,12 @@ def enter_child(
     *,
     excused: bool = False,
     adopt: Address | None = None,
+    claim: Claim | None = None,
 ) -> StepEntered | ScopeEnd:
     """Enter the child at `index`, unless a limit refuses it or a rule of the breaker must be asked about first.
 
-    `adopt` is the earlier visit whose result this visit takes instead of working.
+    `adopt` is the earlier visit whose result this visit takes instead of working; `claim` the files it claims, if they have
+    been computed already.
     """
     step = child_step(state, scope, "step", index, "")
     before = state.latest.get((scope.place.path, index))
@@ -68,7 +72,11 @@ def enter_child(
         if refusal is not None:
             return refusal
     previous = None if before is None else state.instances[before.path]
-    pending = PendingEntry(index, visit, previous, _stale(scope, index))
+    if claim is None:
+        claim = claim_for(state, scope, index)
+    stale = _stale(state, scope, index)
+    after = earlier_writers(state, scope, index, claim, stale) if scope.place.order == "dag" else ()
+    pending = PendingEntry(index, visit, previous, stale, claim, after)
     if adopt is None and not excused and isinstance(scope.place.step.verb, BLOCKS):
         rule = breaker.first_rule_hit(state, scope, step, index, visit)
         if rule is not None:
@@ -82,13 +90,13 @@ def _child_path(scope: Scope, step: Step, index: int, visit: int) -> Address:
     return addresses.child(scope.place.path, step.name, visit)
 
 
-def _stale(scope: Scope, index: int) -> tuple[int, ...]:
+def _stale(state: State, scope: Scope, index: int) -> tuple[int, ...]:
     """The children that a jump back makes stale: in a sequence all from there on, in a graph all that need it."""
     match scope.place.order:
         case "seq":
             return tuple(range(index, scope.next))
         case "dag" if scope.jump == index:
-            return descendants_of(scope, index)
+            return builders_on(state, scope, index)
         case _:
             return ()
 
@@ -214,6 +222,10 @@ def _entry_event(
 ) -> StepEntered:
     """The event of an entry, with its trees and feedback."""
     base, start = _trees(state, scope, pending)
+    after = pending.after
+    if adopt is not None and scope.place.order == "dag":
+        # An adopted tree does not contain what other branches have changed since.
+        base, after = base_of_adopted(state, scope, state.instances[adopt])
     feedback = scope.feedback + scope.outgoing_feedback
     if pending.previous is not None:
         feedback = pending.previous.feedback + feedback
@@ -228,8 +240,10 @@ def _entry_event(
         start=start,
         feedback=tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:] if feedback else (),
         stale=pending.stale,
-        not_ready=_is_not_ready(state, scope, step, pending.slot),
+        not_ready=_is_not_ready(state, scope, step, pending),
         adopt=adopt,
+        claim=pending.claim,
+        after=after,
     )
 
 
@@ -252,7 +266,9 @@ def _base(state: State, scope: Scope, pending: PendingEntry) -> Tree | None:
         case "seq" | "repeat":
             return scope.head
         case "dag":
-            return base_in_graph(state, scope, pending.slot)[0]
+            return base_in_graph(state, scope, pending.slot, pending.after)[0]
+        case _ if overlap(pending.claim, scope.changed):
+            return scope.head
         case _:
             if isinstance(verb, TOGETHER):
                 return scope.start_tree
@@ -266,28 +282,12 @@ def _head_before(state: State, scope: Scope, stale: tuple[int, ...]) -> Tree | N
     return state.instances[first.path].place.base
 
 
-def _is_not_ready(state: State, scope: Scope, step: Step, index: int) -> bool:
+def _is_not_ready(state: State, scope: Scope, step: Step, pending: PendingEntry) -> bool:
     """Whether a condition or a join must be settled before the child may be queued for a slot."""
     if step.when is not None:
         return True
     if scope.place.order != "dag":
         return False
-    unmet = state.unmet.get((scope.place.path, index))
-    return bool(unmet and unmet.bad) or bool(base_in_graph(state, scope, index)[1])
-
-
-def width(state: State, scope: Scope) -> int:
-    """How many children of a scope may run at once."""
-    verb = scope.place.step.verb
-    parallel: Count
-    match verb:
-        case ForEach():
-            parallel = verb.parallel
-        case Block():
-            parallel = verb.parallel if verb.kind == "par" else len(verb.steps)
-        case Call():
-            body = verb.workflow.body
-            parallel = body.parallel if body.kind == "par" else len(body.steps)
-        case _:
-            return max(1, scope.total)
-    return count_of(state, scope, parallel)
+    unmet = state.unmet.get((scope.place.path, pending.slot))
+    to_merge = base_in_graph(state, scope, pending.slot, pending.after)[1]
+    return bool(unmet and unmet.bad) or bool(to_merge)

@@ -6,10 +6,9 @@ from podium.core import addresses
 from podium.core.addresses import ROOT
 from podium.core.decide.entry import ScopeEnd, result_tree
 from podium.core.events import JoinAsked, JoinQueued, StepEnded
-from podium.core.model import Block, Call, ForEach, Members
 from podium.core.payloads import RefusedMember
-from podium.core.queries.branch_trees import base_in_graph, sinks_of, tree_of
-from podium.core.queries.graph import JUDGES, join_of
+from podium.core.queries.branch_trees import base_in_graph, missing_work, sinks_of, tree_of
+from podium.core.queries.graph import JUDGES, join_of, merges_members
 from podium.core.state import Instance, Scope, State, number_of
 from podium.core.types import Millis, Tree
 
@@ -30,19 +29,6 @@ def must_merge(state: State, member: Instance, tree: Tree | None) -> bool:
         return False
     is_first = scope.next_join_ticket == scope.next_join and ("join", scope.place.path) not in state.pending
     return not (is_first and scope.head == member.base)
-
-
-def merges_members(scope: Scope) -> bool:
-    """Whether the trees of this scope's children are merged one by one onto its head."""
-    match verb := scope.place.step.verb:
-        case ForEach() | Members():
-            return join_of(scope) not in ("best", "discard")
-        case Block():
-            return verb.kind == "par" and join_of(scope) not in ("best", "discard")
-        case Call():
-            return verb.workflow.body.kind == "par" and join_of(scope) not in ("best", "discard")
-        case _:
-            return False
 
 
 def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> JoinAsked | None:
@@ -75,7 +61,7 @@ def join_needs(state: State, child: Instance, now: Millis) -> JoinAsked | StepEn
     scope = state.instances[child.place.parent]
     if not isinstance(scope, Scope) or scope.place.order != "dag":
         return None
-    onto, to_merge = base_in_graph(state, scope, child.place.index)
+    onto, to_merge = base_in_graph(state, scope, child.place.index, child.place.after)
     if onto is None or not to_merge:
         return None
     return JoinAsked(now, child.place.path, onto, scope.start_tree, to_merge, gated=False)
@@ -94,7 +80,8 @@ def join_sinks(state: State, scope: Scope, now: Millis) -> JoinAsked | ScopeEnd 
     trees = sinks_of(state, scope)
     if scope.branch_join == "joined" or len(trees) < 2:
         return None
-    return JoinAsked(now, scope.place.path, trees[0][1], scope.start_tree, tuple(trees[1:]), gated=False)
+    works = missing_work(state, scope, trees)
+    return JoinAsked(now, scope.place.path, trees[0][1], scope.start_tree, works, gated=False)
 
 
 def final_tree(state: State, scope: Scope) -> Tree | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Final, TypeAlias, assert_never
 
 from podium.core.decide import pass_rules
+from podium.core.decide.admission import has_free_files, next_child, width
 from podium.core.decide.advice import after_advice
 from podium.core.decide.completion import complete_scope
-from podium.core.decide.entry import ScopeEnd, enter_child, hard_stop, question_entry, width
+from podium.core.decide.entry import ScopeEnd, enter_child, hard_stop, question_entry
 from podium.core.decide.joins import ask_for_join, join_sinks
 from podium.core.events import Event, JumpOrdered, StepEnded
 from podium.core.expressions.nodes import ExprError, NeedFact
@@ -16,7 +19,7 @@ from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Block, Call, Check, Command, ForEach, Gates, Members, Repeat, Review, Target
 from podium.core.policy import PassRule
 from podium.core.queries.evaluate import count_of, try_condition
-from podium.core.queries.graph import dependents_of, fresh_children, is_accepted
+from podium.core.queries.graph import builders_on, fresh_children, is_accepted
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Millis
@@ -135,12 +138,12 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
         target = came_from.place.step.on[came_from.ending.outcome]
         return JumpOrdered(now, scope.place.path, target.step, (came_from.place.path,))
     may_enter = not scope.breaking and (scope.limit_hit is None or state.halt is None)
-    more = bool(scope.ready) and scope.live < width(state, scope) and may_enter
-    pending = ask_for_join(state, scope, now, more=more)
+    following = next_child(state, scope, scope.ready) if may_enter and _has_room(state, scope) else None
+    pending = ask_for_join(state, scope, now, more=following is not None)
     if pending is not None:
         return pending
-    if more:
-        return enter_child(state, scope, scope.ready[0], now)
+    if following is not None:
+        return enter_child(state, scope, following.child, now, claim=following.claim)
     if scope.live or ("join", scope.place.path) in state.pending:
         return None
     if isinstance(scope.place.step.verb, ForEach):
@@ -162,27 +165,22 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
 
 
 def _is_jump_blocked(state: State, scope: Scope) -> bool:
-    """Whether a child that the jump back makes stale is still running; it will cancel itself."""
+    """Whether a child that the jump back makes stale is still running, which will cancel itself, or has its files."""
     if not scope.live:
         return False
-    stale, dependents, todo = {scope.jump}, dependents_of(scope), [scope.jump]
-    while todo:
-        index = todo.pop()
-        visit = state.latest.get((scope.place.path, index))
-        if visit is not None and state.instances[visit.path].phase != "ended":
-            return True
-        todo.extend(d for d in dependents[index] if d not in stale)
-        stale.update(dependents[index])
-    return False
+    visits = (state.latest.get((scope.place.path, index)) for index in builders_on(state, scope, scope.jump))
+    if any(visit is not None and state.instances[visit.path].phase != "ended" for visit in visits):
+        return True
+    return not has_free_files(state, scope, scope.jump)
 
 
 def _parallel(state: State, scope: Scope, now: Millis) -> Move:
-    more = scope.next < _open_until(scope) and scope.live < width(state, scope)
-    pending = ask_for_join(state, scope, now, more=more)
+    following = next_child(state, scope, _candidates(scope)) if _has_room(state, scope) else None
+    pending = ask_for_join(state, scope, now, more=following is not None)
     if pending is not None:
         return pending
-    if more:
-        return enter_child(state, scope, scope.next, now)
+    if following is not None:
+        return enter_child(state, scope, following.child, now, claim=following.claim)
     if scope.live:
         return None
     verb = scope.place.step.verb
@@ -195,11 +193,20 @@ def _parallel(state: State, scope: Scope, now: Millis) -> Move:
     return _rule_end(state, scope)
 
 
+def _has_room(state: State, scope: Scope) -> bool:
+    return scope.live < width(state, scope)
+
+
+def _candidates(scope: Scope) -> Iterable[int]:
+    """The parallel children that may be entered by now, in order."""
+    if scope.breaking or scope.limit_hit is not None:
+        return ()
+    return chain(scope.ready, range(scope.next, _open_until(scope)))
+
+
 def _open_until(scope: Scope) -> int:
     """How many children may be entered by now."""
     verb = scope.place.step.verb
-    if scope.breaking or scope.limit_hit is not None:
-        return scope.next
     if not isinstance(verb, Gates):
         return scope.total
     bound = 0
@@ -211,6 +218,11 @@ def _open_until(scope: Scope) -> int:
     return bound
 
 
+def _entered_children(state: State, scope: Scope) -> int:
+    """How many children ran; others before the last one may have waited for their needs or their files."""
+    return sum((scope.place.path, index) in state.latest for index in range(scope.next))
+
+
 def _rule_end(state: State, scope: Scope) -> ScopeEnd:
     verb = scope.place.step.verb
     rule: PassRule = verb.workflow.body.rule if isinstance(verb, Call) else "all"
@@ -219,7 +231,7 @@ def _rule_end(state: State, scope: Scope) -> ScopeEnd:
     if scope.limit_hit is not None:
         return hard_stop(state, scope.limit_hit)
     # A loop that was left early is judged by the iterations that ran.
-    total = (scope.next if scope.breaking else scope.total) - scope.skipped
+    total = (_entered_children(state, scope) if scope.breaking else scope.total) - scope.skipped
     outcome = pass_rules.tally(rule, ok=scope.ok, total=total)
     # A block passes the break on to the loop that encloses it.
     leaves = scope.breaking and isinstance(verb, Block)

@@ -87,6 +87,8 @@ def _update_parent(state: State, child: Instance, event: StepEnded) -> State:
         breaking=parent.breaking or event.breaks_loop,
         limit_hit=parent.limit_hit if event.limit_hit is None else event.limit_hit,
         routes=_routes(parent, child, event),
+        claimants=_claimants_after(parent, child),
+        changed=_changed_after(parent, child, event),
     )
     state.latest.put(key, Visit(visit.number, visit.path, fresh=True))
     if scope.place.order == "dag":
@@ -125,6 +127,20 @@ def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
     if is_graph or join_of(scope) in ("best", "discard") or scope.head != child.base:
         return scope.head
     return event.tree
+
+
+def _claimants_after(scope: Scope, child: Instance) -> tuple[Address, ...]:
+    if not child.place.claim:
+        return scope.claimants
+    return tuple([path for path in scope.claimants if path != child.place.path])
+
+
+def _changed_after(scope: Scope, child: Instance, event: StepEnded) -> tuple[str, ...]:
+    """The files that children have changed on the head; only parallel children may have started without these changes."""
+    claim = child.place.claim
+    if not claim or event.tree is None or scope.place.order != "many":
+        return scope.changed
+    return (*scope.changed, *[glob for glob in claim if glob not in scope.changed])
 
 
 def _routes(scope: Scope, child: Instance, event: StepEnded) -> tuple[Address, ...]:

@@ -28,7 +28,7 @@ from podium.core.events import (
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Agent, Human
 from podium.core.payloads import RefusedMember
-from podium.core.state import Claim, Instance, Leaf, Phase, Scope, State, UncountedTries
+from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
 from podium.core.types import Address, AnswerKind, MicroUsd, Millis
 
 FAILURES_KEPT = 64
@@ -48,9 +48,6 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
     )
     state.instances.put(event.path, working)
     state.pending.put(("attempt", event.path), RunAttempt(event, by_hand))
-    claim: Claim = "all" if event.claim is None else event.claim
-    if claim:
-        state.claims.put(event.path, claim)
     return state._replace(
         queue_head=head,
         busy=state.busy + (not by_hand),
@@ -124,7 +121,6 @@ def _settle_attempt(state: State, leaf: Leaf, attempt: int, event: AttemptEnded)
     by_hand = effect.by_hand
     ledger.settle(state, leaf.place, effect.started.reserve, event, timed=not by_hand)
     state.pending.discard(("attempt", path))
-    state.claims.discard(path)
     return state._replace(busy=state.busy - (not by_hand), usd=MicroUsd(state.usd + event.used.usd))
 
 

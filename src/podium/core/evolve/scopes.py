@@ -67,6 +67,8 @@ def enter(state: State, event: StepEntered) -> State:
         target=event.target,
         adopt=event.adopt,
         order=order_of_verb(step.verb),
+        claim=event.claim,
+        after=event.after,
     )
     return _create_instance(state, place, event)
 
@@ -143,7 +145,8 @@ def _update_parent(state: State, parent: Instance, step: Step, event: StepEntere
         outgoing_feedback=()
         if step.has_worker
         else _deduplicate((*parent.outgoing_feedback, *event.feedback)),
-        ready=parent.ready[1:] if parent.ready and parent.ready[0] == event.index else parent.ready,
+        ready=_ready_after(parent, event.index),
+        claimants=(*parent.claimants, event.path) if event.claim else parent.claimants,
         recent_children=(*_trail(state, parent), event.index),
         head=event.base if back else parent.head,
         # Each round looks up facts again, because work in the project itself changes files but no tree.
@@ -152,6 +155,13 @@ def _update_parent(state: State, parent: Instance, step: Step, event: StepEntere
     state.instances.put(event.parent, scope)
     state.latest.put((event.parent, event.index), Visit(event.visit, event.path, False))
     return state
+
+
+def _ready_after(scope: Scope, index: int) -> tuple[int, ...]:
+    """The children that are still to be entered after this one; parallel ones that it overtook are added."""
+    if scope.place.order == "many" and index > scope.next:
+        return (*scope.ready, *range(scope.next, index))
+    return tuple([ready for ready in scope.ready if ready != index]) if scope.ready else ()
 
 
 def _trail(state: State, scope: Scope) -> tuple[int, ...]:
@@ -197,11 +207,16 @@ def _reset_needs(state: State, scope: Scope, event: StepEntered) -> Scope:
     if scope.place.order != "dag":
         return scope
     path, stale = scope.place.path, set(event.stale)
+    released: list[int] = []
     for index in event.stale:
         waits = _open_needs(state, scope, index, stale)
         # The needs of the entered child have ended; whether they succeeded also counts for this visit.
         state.unmet.put((path, index), waits._replace(left=0) if index == event.index else waits)
-    return scope._replace(ready=tuple(index for index in scope.ready if index not in stale))
+        if not waits.left and index != event.index:
+            released.append(
+                index
+            )  # It is stale because of the files it shares with the child, not because of a need.
+    return scope._replace(ready=(*(index for index in scope.ready if index not in stale), *released))
 
 
 def _open_needs(state: State, scope: Scope, index: int, stale: set[int]) -> OpenNeeds:

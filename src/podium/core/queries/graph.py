@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 from podium.core.events import Role, StepEnded
@@ -115,14 +115,27 @@ def dependents_of(scope: Scope) -> tuple[tuple[int, ...], ...]:
 
 def descendants_of(scope: Scope, index: int) -> tuple[int, ...]:
     """This child of a graph and all children that directly or indirectly need it, in order."""
-    dependents = dependents_of(scope)
-    descendants, todo = {index}, [index]
+    return _reachable(dependents_of(scope), index)
+
+
+def builders_on(state: State, scope: Scope, index: int) -> tuple[int, ...]:
+    """The descendants of this child, and the children that build on its work because they change the same files."""
+    dependents = [list(direct) for direct in dependents_of(scope)]
+    for other in range(scope.next):
+        visit = state.latest.get((scope.place.path, other))
+        for before in () if visit is None else state.instances[visit.path].place.after:
+            dependents[before].append(other)
+    return _reachable(dependents, index)
+
+
+def _reachable(dependents: Sequence[Sequence[int]], index: int) -> tuple[int, ...]:
+    reached, todo = {index}, [index]
     while todo:
         for dependent in dependents[todo.pop()]:
-            if dependent not in descendants:
-                descendants.add(dependent)
+            if dependent not in reached:
+                reached.add(dependent)
                 todo.append(dependent)
-    return tuple(sorted(descendants))
+    return tuple(sorted(reached))
 
 
 def join_of(scope: Scope) -> Join:
@@ -134,6 +147,19 @@ def join_of(scope: Scope) -> Join:
             return verb.join
         case _:
             return "discard"
+
+
+def merges_members(scope: Scope) -> bool:
+    """Whether the trees of this scope's children are merged one by one onto its head."""
+    match verb := scope.place.step.verb:
+        case ForEach() | Members():
+            return join_of(scope) not in ("best", "discard")
+        case Block():
+            return verb.kind == "par" and join_of(scope) not in ("best", "discard")
+        case Call():
+            return verb.workflow.body.kind == "par" and join_of(scope) not in ("best", "discard")
+        case _:
+            return False
 
 
 def child_step(state: State, parent: Instance, role: Role, index: int, about: str) -> Step:

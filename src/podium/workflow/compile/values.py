@@ -32,6 +32,8 @@ class CompileContext:
     problems: list[Problem] = field(default_factory=list)
     failure_handled: bool = False
     """A step around this one routes a failure, or needs only some members to pass."""
+    merged: bool = False
+    """The work of the steps is merged with that of parallel steps, where it can conflict."""
     claim: Node | None = None
     """The files that the component being built may change."""
     protect: tuple[Value, ...] = ()

@@ -118,9 +118,11 @@ def _config(context: CompileContext) -> WorkflowConfig:
 def _block(context: CompileContext, steps: Mapping[str, RawStep], raw: RawStep | None) -> Block:
     """`raw` is the step around the block; in a loop its `parallel` and `pass` apply to the loop."""
     names = {name: number for number, name in enumerate(steps)}
-    children = tuple(compile_step(context, name, step, names) for name, step in steps.items())
     owner = raw if raw is not None and raw.for_each is None else None
     kind = _kind(steps, owner)
+    merged = kind == "dag" or (kind == "par" and _join(owner) not in ("best", "discard"))
+    inside = replace(context, merged=merged)
+    children = tuple(compile_step(inside, name, step, names) for name, step in steps.items())
     return Block(
         kind=kind,
         steps=children,
@@ -205,7 +207,7 @@ def _routes(
     otherwise = raw.on.get("else")
     if otherwise is not None:
         target = _target(context, name, raw, "else", otherwise, names)
-        for failure in possible_failures(raw, context.source.gates_of(raw)):
+        for failure in possible_failures(raw, context.source.gates_of(raw), merged=context.merged):
             yield failure, target
     for word, route in raw.on.items():
         if word != "else":

@@ -102,7 +102,7 @@ def _edges(site: StepSite, number: int, end: int) -> Iterator[Edge]:
 
 def targets_of(site: StepSite) -> Mapping[Outcome, str]:
     """The target of each possible outcome, with or without an entry in `on`."""
-    possible = possible_outcomes(site.step, site.gates())
+    possible = possible_outcomes(site.step, site.gates(), merged=site.is_merged)
     conditional = site.step.when is not None
     return {outcome: target_of(site, outcome) for outcome in possible if conditional or outcome != "skipped"}
 

@@ -64,6 +64,13 @@ class StepSite:
             yield site
             site = site.block.owner
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether its work is merged with that of parallel steps of its block."""
+        owner = self.block.owner
+        keeps_one = owner is not None and owner.step.join in {"best", "discard"}
+        return self.block.kind == "dag" or (self.block.kind == "par" and not keeps_one)
+
     def gates(self) -> tuple[Gate, ...]:
         return self.context.gates_of(self.step)
 

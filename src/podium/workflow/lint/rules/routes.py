@@ -18,12 +18,13 @@ WORDS: Final = (*(outcome for outcome in OUTCOMES if outcome in ROUTABLE), "else
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
     for site in survey.sites:
-        possible = possible_outcomes(site.step, site.gates())
+        possible = possible_outcomes(site.step, site.gates(), merged=site.is_merged)
         for word, route in site.step.on.items():
             yield from _outcome(site, word, possible)
             yield from _target(site, word, route.target)
         if survey.context.file.strict and not site.block.is_body:
-            yield from _strict(site, possible)
+            # Claims keep the work of parallel steps apart, so a conflict needs no route.
+            yield from _strict(site, possible_outcomes(site.step, site.gates()))
 
 
 def _outcome(site: StepSite, word: str, possible: tuple[Outcome, ...]) -> Iterator[Problem]:
