@@ -138,8 +138,15 @@ LIFE_BUGS: Final = (
     Bug(
         "a timer of a block fires twice",
         "evolve/leaves.py",
-        'instance._replace(expired=True))\n        state.pending.discard(("timer", event.path))',
-        "instance._replace(expired=True))",
+        'scope._replace(expired=True))\n        state.pending.discard(("timer", path))',
+        "scope._replace(expired=True))",
+        TWICE,
+    ),
+    Bug(
+        "the pause before another attempt of a block never ends",
+        "evolve/leaves.py",
+        'state.pending.discard(("retry", path))',
+        "pass",
         TWICE,
     ),
     Bug(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from podium.core.effects import EffectKind, StartTimer
 from podium.core.events import AttemptEnded, Event, FactsFound, JoinEnded, WaitEnded
 from podium.core.evolve.evolve import initial
 from podium.core.expressions.nodes import Const, Field, Name, Node
@@ -187,11 +188,12 @@ class Game:
 
     def wait_for_retry(self, path: str) -> int:
         """Let the pause before the next attempt pass, and return its length."""
-        leaf = self.at(path)
-        assert isinstance(leaf, Leaf)
-        assert leaf.due is not None, f"{path!r} does not wait for its next attempt"
-        pause = leaf.due - self.now
-        self.fire_timer(path, leaf.due)
+        waiting = self.at(path)
+        kind: EffectKind = "timer" if isinstance(waiting, Leaf) else "retry"
+        effect = self.state.pending.get((kind, waiting.place.path))
+        assert isinstance(effect, StartTimer), f"{path!r} does not wait for its next attempt"
+        pause = effect.due - self.now
+        self.fire_timer(path, effect.due)
         return pause
 
     def at(self, path: str) -> Instance:

@@ -9,31 +9,17 @@ from math import ceil
 from typing import Any
 
 from podium.core.decide.entry import FEEDBACK_KEPT
-from podium.core.effects import EffectKey
 from podium.core.events import (
-    ApprovalAsked,
-    ApprovalGiven,
-    AttemptDoubted,
     AttemptEnded,
     AttemptQueued,
     AttemptStarted,
     CancelOrdered,
     Event,
-    FactsAsked,
-    FactsFound,
-    JoinAsked,
-    JoinEnded,
     JumpOrdered,
-    RetryScheduled,
     RunEnded,
-    SignalReceived,
     StepEnded,
     StepEntered,
-    StepExpanded,
     StepReopened,
-    TimerFired,
-    WaitEnded,
-    WaitStarted,
 )
 from podium.core.model import (
     Agent,
@@ -80,54 +66,6 @@ def view(log: Sequence[Event]) -> dict[str, Any]:
             case _:
                 pass
     return result
-
-
-def still_asked(log: Sequence[Event]) -> set[EffectKey]:
-    """The effects that the log requests and does not answer: P11."""
-    pending: set[EffectKey] = set()
-    approvals: dict[Address, ApprovalAsked] = {}
-    for event in log:
-        match event:
-            case AttemptStarted():
-                pending.add(("attempt", event.path))
-            case AttemptEnded() | AttemptDoubted():
-                pending.discard(("attempt", event.path))
-            case RetryScheduled():
-                pending.add(("timer", event.path))
-            case StepExpanded() if event.due is not None:
-                pending.add(("timer", event.path))
-            case WaitStarted():
-                pending.add(("wait", event.path))
-            case WaitEnded() | SignalReceived():
-                pending.discard(("wait", event.path))
-            case ApprovalAsked():
-                pending.add(("person", event.path))
-                approvals[event.path] = event
-            case ApprovalGiven():
-                approvals_so_far = [
-                    e
-                    for e in log
-                    if isinstance(e, ApprovalGiven) and e.path == event.path and e.at <= event.at
-                ]
-                if event.action != "approve" or len(approvals_so_far) >= approvals[event.path].approvals:
-                    pending.discard(("person", event.path))
-            case TimerFired():
-                pending -= {("timer", event.path), ("wait", event.path)}
-                if event.path in approvals and approvals[event.path].expires == event.due:
-                    pending.discard(("person", event.path))
-            case FactsAsked():
-                pending.add(("fact", event.path))
-            case FactsFound():
-                pending.discard(("fact", event.path))
-            case JoinAsked():
-                pending.add(("join", event.path))
-            case JoinEnded():
-                pending.discard(("join", event.path))
-            case StepEnded():
-                pending -= {key for key in pending if key[1] == event.path}
-            case _:
-                pass
-    return pending
 
 
 def check_order(run_log: RunLog) -> None:

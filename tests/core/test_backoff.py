@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from podium.core.decide.repeats import backoff_delay
@@ -10,7 +13,7 @@ from podium.core.messages import Cancel
 from podium.core.model import Git, Step
 from podium.core.policy import Backoff, Retry
 from podium.core.types import Address, Millis
-from tests.core.kit import Game, agent, command, flow, gates
+from tests.core.kit import TRUE, Game, agent, block, check, command, flow, gates
 
 PATIENT = Retry(attempts=4, backoff=Backoff(Millis(2_000), 2, Millis(5_000), jitter=0))
 
@@ -58,6 +61,62 @@ def test_an_agent_starts_its_next_attempt_immediately() -> None:
     game.end("a", "failed")
     assert game.in_flight() == ["a"]
     assert game.events(RetryScheduled) == []
+
+
+def flaky_block(**rest: Any) -> Step:
+    inner = Step("i", block("seq", command("c")))
+    return Step("g", block("seq", check("ready", TRUE), inner), retry=PATIENT, has_worker=True, **rest)
+
+
+@pytest.mark.req("R135", "R136")
+def test_a_block_waits_longer_before_each_attempt() -> None:
+    game = Game(flow(flaky_block()))
+    pauses = []
+    for visit in ("", "~2", "~3"):
+        game.end(f"g/i{visit}/c", "failed")
+        assert game.in_flight() == []
+        pauses.append(game.wait_for_retry("g"))
+    game.end("g/i~4/c", "failed")
+
+    assert pauses == [2_000, 4_000, 5_000]
+    assert game.outcome("g") == ("failed", "failed")
+
+
+def test_a_block_whose_failure_an_earlier_run_had_starts_again_immediately() -> None:
+    game = Game(flow(flaky_block()), facts={"reused": ((Address("g/i/c"), 1),)})
+    game.end("g/i/c", "failed", reused="earlier")
+
+    assert game.in_flight() == ["g/i~2/c"]
+
+
+def test_a_person_who_grants_another_attempt_of_a_block_need_not_wait() -> None:
+    asking = Retry(attempts=1, on_exhausted="human", stated=True)
+    game = Game(flow(replace(flaky_block(), retry=asking)))
+    game.end("g/i/c", "failed")
+    game.answer("g#1/!exhausted", "retry")
+
+    assert game.in_flight() == ["g/i~2/c"]
+
+
+@pytest.mark.parametrize("pause", [2_000, 1_000])
+def test_the_deadline_of_a_block_also_ends_its_pause(pause: int) -> None:
+    patient = Retry(attempts=4, backoff=Backoff(Millis(2_000), 2, Millis(5_000), jitter=0))
+    game = Game(flow(replace(flaky_block(timeout=Millis(pause)), retry=patient)))
+    start = game.now
+    game.end("g/i/c", "failed")
+    game.fire_timer("g", start + pause)
+
+    assert game.outcome("g") == ("timeout", "")
+    assert len(game.state.pending) == 0
+
+
+def test_a_cancelled_run_does_not_wait_for_the_next_attempt_of_a_block() -> None:
+    game = Game(flow(flaky_block()))
+    game.end("g/i/c", "failed")
+    game.send(Cancel("me"))
+
+    assert game.state.ended is not None and game.state.ended.status == "cancelled"
+    assert len(game.state.pending) == 0
 
 
 def test_a_cancelled_run_does_not_wait_for_the_next_attempt() -> None:

@@ -68,6 +68,7 @@ def test_a_refused_block_starts_again_from_the_work_of_the_others() -> None:
     refused = refuse(game, "g")
     assert game.events(StepReopened)[-1].feedback == ("g#1",)
     assert game.at("g").join_refusal == JoinRefusal(1, refused)
+    game.wait_for_retry("g")
     assert started(game, "g/c~2") == ("a#1", "a#1")
     assert "g#1" in game.at("g/c~2").feedback
     game.end_with_change("g/c~2")
@@ -91,6 +92,7 @@ def test_conflicting_branches_get_the_reason_when_the_graph_is_retried() -> None
     refused = refuse(game, "g", "g")
     assert game.events(StepReopened)[-1].feedback == ("g#1",)
     assert game.at("g").join_refusal == JoinRefusal(1, refused)
+    game.wait_for_retry("g")
     assert game.at("g/x~2").feedback == ("g#1",)
     game.end_with_change("g/x~2")
     game.end_with_change("g/y~2")

@@ -22,8 +22,9 @@ from podium.simulate.world import DelayedReport
 from tests.core.bias import TIMELESS, Bias
 from tests.core.driver import Run, drive, drive_to_end, resume
 from tests.core.events_of import REPEATABLE
-from tests.core.oracles import check_once, still_asked, view
+from tests.core.oracles import check_once, view
 from tests.core.oracles_limits import by_hand
+from tests.core.oracles_pending import still_asked
 from tests.core.run_log import RunLog
 from tests.core.strategies import Case, cases
 from tests.core.strategies import case as make_case

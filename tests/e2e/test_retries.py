@@ -69,3 +69,19 @@ def test_an_agent_with_one_attempt_is_called_once_when_it_runs_out_of_time(
 
         assert done.code != 2, done.err
         assert len(attempts(project)) == 1
+
+
+@pytest.mark.req("R135", "R136")
+def test_a_block_waits_for_its_backoff_before_each_further_attempt(tmp_path: Path) -> None:
+    text = (
+        "podium: 1\nname: backoff\nsteps:\n  all:\n    retry: {attempts: 3, backoff: 1s}\n"
+        '    steps:\n      flaky: {run: [sh, -c, "exit 1"]}\n'
+    )
+    with closing(new_project(tmp_path / "place", {FILE: text})) as project:
+        done = project.podium("run", FILE, "--sandbox", "limits")
+
+        assert done.code == 1, done.err
+        times = attempts(project)
+        assert len(times) == 3
+        pauses = [after[0] - before[1] for before, after in pairwise(times)]
+        assert all(pause >= 1 for pause in pauses), pauses

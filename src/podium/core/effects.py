@@ -18,13 +18,14 @@ from podium.core.events import (
     JoinAsked,
     RetryScheduled,
     StepExpanded,
+    StepReopened,
     TimerFired,
     WaitStarted,
 )
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import Address, Millis
 
-EffectKind: TypeAlias = Literal["attempt", "timer", "person", "wait", "fact", "join"]
+EffectKind: TypeAlias = Literal["attempt", "timer", "retry", "person", "wait", "fact", "join"]
 EffectKey: TypeAlias = tuple[EffectKind, Address]
 
 
@@ -47,8 +48,11 @@ class CancelAttempt:
 
 @dataclass(frozen=True, slots=True)
 class StartTimer:
+    """The pause of a leaf, the deadline of a block ("timer"), or the pause before another attempt of a block ("retry")."""
+
     path: Address
     due: Millis
+    kind: Literal["timer", "retry"] = "timer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ _KIND_OF: Final[Mapping[type[Event], EffectKind]] = {
     CancelOrdered: "attempt",
     RetryScheduled: "timer",
     StepExpanded: "timer",
+    StepReopened: "retry",
     WaitStarted: "wait",
     ApprovalAsked: "person",
     # A reminder or an escalation asks the open question again. Any other timer has already ended its effect.

@@ -258,13 +258,14 @@ class JumpOrdered:
 
 @dataclass(frozen=True, slots=True)
 class StepReopened:
-    """A scope gets another attempt: all its children are entered again."""
+    """A scope gets another attempt: all its children are entered again, if `due` is set not before that time."""
 
     at: Millis
     path: Address
     attempt: int
     feedback: tuple[Address, ...]
     granted: bool = False
+    due: Millis | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def _timer_fired(state: State, message: Fired, now: Millis) -> tuple[Event, ...]
     if message.due > now:
         return ()
     dues: list[Millis | None] = []
-    for kind in ("timer", "wait", "person"):
+    for kind in ("timer", "retry", "wait", "person"):
         match state.pending.get((kind, message.path)):
             case StartTimer(due=due):
                 dues.append(due)

@@ -74,7 +74,7 @@ def key_of(effect: Effect) -> EffectKey:
         case AskPerson(request=request):
             return "person", request.path
         case StartTimer():
-            return "timer", effect.path
+            return effect.kind, effect.path
         case _:
             assert_never(effect)
 

@@ -35,7 +35,7 @@ def waits_for_person(state: State, *, or_time: bool = False) -> bool:
                 waits = True
             case StartTimer() if or_time:
                 waits = True
-            case StartTimer(path=path) if isinstance(state.instances[path], Scope):
+            case StartTimer(path=path, kind="timer") if isinstance(state.instances[path], Scope):
                 pass  # The deadline of a block continues nothing: it ends what waits inside it.
             case Watch(wait=waited):
                 verb = state.instances[waited.path].place.step.verb

@@ -8,6 +8,7 @@ from podium.core.decide import entry
 from podium.core.decide.approvals import oversight_of
 from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import final_tree, queue_for_join
+from podium.core.decide.repeats import retry_due
 from podium.core.events import Event, StepEnded, StepReopened
 from podium.core.model import Block, Call, Review
 from podium.core.payloads import RefusedMember
@@ -86,7 +87,8 @@ def _apply_retry(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Even
         return end
     if scope.tries + 1 < count_of(state, scope, retry.attempts):
         feedback = end.feedback or _failed_children(state, scope)
-        return StepReopened(now, scope.place.path, scope.tries + 2, feedback)
+        due = retry_due(state, scope, now)
+        return StepReopened(now, scope.place.path, scope.tries + 2, feedback, due=due)
     if not retry.stated or retry.on_exhausted == "fail":
         return end
     if retry.on_exhausted == "accept_best":

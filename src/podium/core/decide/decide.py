@@ -152,7 +152,8 @@ def _next_event_of(state: State, instance: Instance, now: Millis) -> Event | Non
     if instance.phase == "ready":
         return _start_instance(state, instance, now)
     if isinstance(instance, Scope):
-        return next_scope_event(state, instance, now)
+        is_pausing = ("retry", path) in state.pending
+        return None if is_pausing else next_scope_event(state, instance, now)
     return _after_answer(state, instance, now) if instance.phase == "answered" else None
 
 

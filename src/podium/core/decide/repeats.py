@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded
 from podium.core.model import Agent
 from podium.core.policy import Backoff
-from podium.core.state import Leaf
+from podium.core.queries.graph import fresh_children
+from podium.core.state import Leaf, Scope, State
 from podium.core.types import GONE, Address, Millis
 
 QUOTA_PAUSE = Millis(900_000)
@@ -26,6 +28,22 @@ def next_attempt(leaf: Leaf, feedback: tuple[Address, ...], now: Millis) -> Even
         return AttemptQueued(now, path, "counted", feedback)
     due = Millis(now + backoff_delay(step.retry.backoff, leaf.tries + 1, path))
     return RetryScheduled(now, path, due, "counted", feedback)
+
+
+def retry_due(state: State, scope: Scope, now: Millis) -> Millis | None:
+    """When the next attempt of a block may start; None means immediately, if an earlier run gave all its answers."""
+    answers = tuple(_answers_in(state, scope))
+    if answers and all(answer.reused for answer in answers):
+        return None
+    return Millis(now + backoff_delay(scope.place.step.retry.backoff, scope.tries + 1, scope.place.path))
+
+
+def _answers_in(state: State, scope: Scope) -> Iterator[AttemptEnded]:
+    for child in fresh_children(state, scope):
+        if isinstance(child, Scope):
+            yield from _answers_in(state, child)
+        elif child.answer is not None:
+            yield child.answer
 
 
 def after_outside_failure(leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:

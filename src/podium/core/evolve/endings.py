@@ -20,7 +20,7 @@ MAY_ASK: Final[Mapping[Phase, tuple[EffectKind, ...]]] = {
     "ready": ("fact", "join"),
     "waiting": ("wait", "person"),
     "paused": ("timer",),
-    "open": ("timer", "fact", "join"),
+    "open": ("timer", "retry", "fact", "join"),
     "working": (),
     "answered": (),
     "ended": (),

@@ -212,15 +212,26 @@ def record_approval(state: State, event: ApprovalGiven) -> State:
 def fire_timer(state: State, event: TimerFired) -> State:
     instance, phases = _instance(state, event)
     if isinstance(instance, Scope):
-        _check_due(state, event)
-        state.instances.put(event.path, instance._replace(expired=True))
-        state.pending.discard(("timer", event.path))
-        return state
+        return _fire_scope_timer(state, instance, event)
     if instance.phase == "paused":
         _check_due(state, event)
         state.pending.discard(("timer", event.path))
         return join_queue(state, instance._replace(phase=phases[0], due=None))
     return _fire_leaf_timer(state, instance, event)
+
+
+def _fire_scope_timer(state: State, scope: Scope, event: TimerFired) -> State:
+    """End the pause before another attempt, or the time of the scope; both if they are due at the same moment."""
+    path = event.path
+    pause, deadline = state.pending.get(("retry", path)), state.pending.get(("timer", path))
+    ends_pause = isinstance(pause, StartTimer) and pause.due == event.due
+    if ends_pause:
+        state.pending.discard(("retry", path))
+    if not ends_pause or (isinstance(deadline, StartTimer) and deadline.due == event.due):
+        _check_due(state, event)
+        state.instances.put(path, scope._replace(expired=True))
+        state.pending.discard(("timer", path))
+    return state
 
 
 def _check_due(state: State, event: TimerFired) -> None:

@@ -335,6 +335,8 @@ def reopen(state: State, event: StepReopened) -> State:
         expired=previous.expired,
         usd=previous.usd,
     )
+    if event.due is not None:
+        state.pending.put(("retry", event.path), StartTimer(event.path, event.due, "retry"))
     return _release(state, reopened)
 
 

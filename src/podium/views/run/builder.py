@@ -159,6 +159,8 @@ class RunViewBuilder:
                 self._change(event.path, status="running", attempts=1, items=event.items)
             case events.StepReopened():
                 self._change(event.path, attempts=event.attempt)
+                if event.due is not None:
+                    self._wait(Pending(event.path, "retry", event.at, event.due), "retrying")
             case events.JoinEnded():
                 if event.tree is not None and event.path == ROOT:
                     self._head = event.tree
@@ -215,7 +217,9 @@ class RunViewBuilder:
                 paused = self._pending.get(event.path)
                 if paused is not None and paused.kind in ("quota", "retry"):
                     del self._pending[event.path]
-                    self._change(event.path, status="queued")
+                    # A block has no worker of its own: its children are entered now.
+                    worked = self._steps[event.path].worked
+                    self._change(event.path, status="queued" if worked else "running")
             case _:
                 assert_never(event)
 

@@ -77,6 +77,8 @@ def pending_in(state: State, render: Render = as_written) -> Iterator[Pending]:
 
 def _pending(state: State, instance: Instance, effect: Effect, render: Render) -> Pending | None:
     if not isinstance(instance, Leaf):
+        if isinstance(effect, StartTimer) and effect.kind == "retry":
+            return Pending(effect.path, "retry", instance.place.entered, effect.due)
         return None
     match effect:
         case AskPerson():
