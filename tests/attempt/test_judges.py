@@ -127,7 +127,8 @@ def test_a_verdict_that_answers_another_request_is_never_an_approval(
         - match: {step: it}
           write: {src/app.py: "x = 5\\n"}
     """
-    flow = LOOP.replace("[w]}]", "[w]}]\n        retry: {attempts: 1, on_exhausted: fail}")
+    retry = "retry: {attempts: 1, on_exhausted: fail}\n        on: {error: fail}"
+    flow = LOOP.replace("[w]}]", f"[w]}}]\n        {retry}")
     _, played = ask(project, tmp_path, flow, cast)
 
     assert (played.ending("it").outcome, played.ending("it").reason) == ("error", "no_verdict")

@@ -294,17 +294,27 @@ def least(rule: PassRule, total: int) -> int:
 
 
 def check_panels(run_log: RunLog) -> None:
-    """R107: a review passes only with enough valid approvals of the tree that was shown, never without an answer."""
+    """R107: a review passes only with enough valid approvals of the tree that was shown, never without an answer.
+
+    If the verdicts of the judges decided nothing, a person may have judged in their place.
+    """
     for instance in run_log:
         if instance.step is None or not isinstance(instance.step.verb, Review) or instance.ended is None:
             continue
         if instance.ended.outcome == "passed" and not (instance.entered and instance.entered.adopt):
             judges = run_log.newest(instance)
             yes = sum(1 for judge in judges if _approves(judge))
+            if _person_approved(run_log, instance):
+                continue
             counted = [judge for judge in judges if judge.ended and judge.ended.outcome != "skipped"]
             assert yes >= max(1, least(instance.step.verb.rule, len(counted))), (
                 f"{instance.path} with {yes} approvals"
             )
+
+
+def _person_approved(run_log: RunLog, review: InstanceLog) -> bool:
+    questions = [run_log.instances[path] for path in review.asides if path.endswith("/!no_verdict")]
+    return bool(questions) and questions[-1].ended is not None and questions[-1].ended.outcome == "passed"
 
 
 def _approves(judge: InstanceLog) -> bool:

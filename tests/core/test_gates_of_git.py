@@ -102,7 +102,7 @@ def test_a_gate_that_could_not_run_ends_the_step_without_a_retry() -> None:
 
 
 def test_a_reviewer_without_a_verdict_causes_no_rework() -> None:
-    game = Game(flow(agent("a", gates=gates((), (review("q"),)), retry=Retry(attempts=3))))
+    game = Game(flow(agent("a", gates=gates((), (review("q"),)), retry=Retry(attempts=3))), no_human=True)
     game.end_with_change("a")
     game.end("a#1/q/j1", "failed")
 

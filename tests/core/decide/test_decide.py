@@ -42,7 +42,7 @@ from tests.core.shapes import exists
 def test_a_verdict_must_exist_and_be_about_the_tree_that_was_shown() -> None:
     """R111: without a verdict there is no approval."""
     for verdict, reason in ((None, "contract"), (Verdict("approve", 9, tree=None), "stale")):
-        game = Game(flow(agent("a"), review("q", "a")))
+        game = Game(flow(agent("a"), review("q", "a")), no_human=True)
         game.end_with_change("a")
         game.end("q/j1", verdict=verdict)
         assert game.outcome("q/j1") == ("error", reason)

@@ -28,12 +28,15 @@ cross_project_dependencies: {b: {depends_on: [a]}}
 
 
 def test_only_a_verdict_passes_a_gate_not_a_string(project: ScriptedProject) -> None:
-    """C3: an answer that contains APPROVED but no verdict is not an approval."""
+    """C3: an answer that contains APPROVED but no verdict is not an approval; a person decides instead."""
     text = FLOW.replace(", human_approval: true", "")
     cast = '- {match: {step: look/reviewer}, output: "REVIEW_STATUS: APPROVED"}\n'
     run, state = project.run(project.write_workflow(text, cast=cast), {"task": "t"})
-    assert status(state) == "failed"
-    assert ("look", 1, "error") in project.ended_steps(run)
+    assert status(state) == "open"
+    (pending,) = project.view(run).pending
+    assert (pending.kind, pending.path.partition("#")[0]) == ("approval", "look")
+    project.say(run, Approve(pending.path, "reject", "ann"))
+    assert status(project.resume(run)) != "passed"
 
 
 def test_steps_follow_next_and_a_commit_waits_for_approval(project: ScriptedProject) -> None:

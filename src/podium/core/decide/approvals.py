@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 from podium.core.decide.entry import start_of
@@ -11,7 +12,7 @@ from podium.core.messages import Approve, Jump, Refusal
 from podium.core.model import Block, Call, Gates, Human, Oversight, Review
 from podium.core.policy import PolicyRule
 from podium.core.queries.evaluate import try_evaluate, try_fill
-from podium.core.queries.graph import body_of, workflow_of
+from podium.core.queries.graph import NO_VERDICT, body_of, workflow_of
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import LEVELS, Millis, Outcome
 
@@ -66,7 +67,11 @@ def _oversight_for(state: State, leaf: Leaf, verb: Human) -> Oversight:
 def _rule_for(state: State, leaf: Leaf, verb: Human, now: Millis) -> PolicyRule | StepEnded:
     parent = state.instances[leaf.place.parent]
     if leaf.place.role == "question" and isinstance(parent.place.step.verb, Review):
-        return oversight_of(state, parent, parent.place.step.verb.oversight, now, ends=leaf)
+        rule = oversight_of(state, parent, parent.place.step.verb.oversight, now, ends=leaf)
+        if isinstance(rule, PolicyRule) and leaf.place.topic == NO_VERDICT:
+            # The level says who has to see the work besides the reviewers. Here there is no verdict without a person.
+            return replace(rule, level="human", veto=Millis(0))
+        return rule
     return oversight_of(state, leaf, verb.oversight, now)
 
 

@@ -10,10 +10,18 @@ from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import final_tree, queue_for_join
 from podium.core.decide.repeats import retry_due
 from podium.core.events import Event, StepEnded, StepReopened
-from podium.core.model import Block, Call, Review
+from podium.core.model import Block, Call, Gates, Review
 from podium.core.payloads import RefusedMember
 from podium.core.queries.evaluate import count_of, try_fill
-from podium.core.queries.graph import JUDGES, failed_gates, fresh_children, is_accepted, workflow_of
+from podium.core.queries.graph import (
+    HALTED,
+    JUDGES,
+    NO_VERDICT,
+    failed_gates,
+    fresh_children,
+    is_accepted,
+    workflow_of,
+)
 from podium.core.state import Scope, State, number_of
 from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Outcome
 
@@ -58,6 +66,8 @@ def _apply_gates(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Even
 def _apply_oversight(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     """A passed review may also need a person's approval, or give people time to object."""
     verb = scope.place.step.verb
+    if isinstance(verb, Review) and end.reason == NO_VERDICT:
+        return _ask_for_verdict(state, scope, end, now)
     if not isinstance(verb, Review) or end.outcome != "passed":
         return end
     rule = oversight_of(state, scope, verb.oversight, now)
@@ -66,18 +76,55 @@ def _apply_oversight(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> 
     if rule.level == "auto" or (rule.level == "notify" and not rule.veto):
         return end
     about = "confirm" if rule.level == "human" else "veto"
-    question = None if scope.last_answer is None else state.instances[scope.last_answer]
-    if question is None or question.place.topic != about or question.ending is None:
+    question = _answered_question(state, scope, about)
+    if question is None:
         return entry.question_entry(state, scope, about, now)
-    outcome = question.ending.outcome
+    outcome = question.outcome
     if outcome == "passed":
         return end
     return end._replace(
         outcome=outcome,
-        reason=question.ending.reason,
-        exit=question.ending.exit,
+        reason=question.reason,
+        exit=question.exit,
         feedback=(scope.last_answer or ROOT,),
     )
+
+
+def _answered_question(state: State, scope: Scope, about: str) -> StepEnded | None:
+    """The end of the last question to a person about this scope, if it was this one."""
+    question = None if scope.last_answer is None else state.instances[scope.last_answer]
+    return question.ending if question is not None and question.place.topic == about else None
+
+
+def _ask_for_verdict(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
+    """A person judges work of which no reviewer gave a valid verdict, unless the file says what follows an error."""
+    is_halted = any(ending.reason == HALTED for ending in _endings(state, scope))
+    if is_halted or _may_not_ask(state) or _routes_error(state, scope):
+        return end
+    answer = _answered_question(state, scope, NO_VERDICT)
+    if answer is None:
+        return entry.question_entry(state, scope, NO_VERDICT, now)
+    verdict = {**(answer.result or {}).get("verdict", {}), "tree": scope.start_tree}
+    result = {**(end.result or {}), "verdict": verdict}
+    feedback = () if answer.outcome == "passed" else (scope.last_answer or ROOT,)
+    return ScopeEnd(
+        answer.outcome, answer.reason, answer.exit, answer.message, result=result, feedback=feedback
+    )
+
+
+def _endings(state: State, scope: Scope) -> tuple[StepEnded, ...]:
+    return tuple(child.ending for child in fresh_children(state, scope) if child.ending is not None)
+
+
+def _may_not_ask(state: State) -> bool:
+    return state.started is not None and state.started.no_human
+
+
+def _routes_error(state: State, review: Scope) -> bool:
+    """Whether the review, or the step whose gate it is, has a route for an error."""
+    around = state.instances[review.place.parent]
+    judged = state.instances[around.place.parent] if isinstance(around.place.step.verb, Gates) else review
+    return "error" in review.place.step.on or "error" in judged.place.step.on
 
 
 def _apply_retry(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
@@ -106,14 +153,14 @@ def _accept_last(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Even
 
 
 def _ask_exhausted(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
-    if state.started is not None and state.started.no_human:
+    if _may_not_ask(state):
         return end
-    question = None if scope.last_answer is None else state.instances[scope.last_answer]
-    if question is None or question.place.topic != "exhausted" or question.ending is None:
+    answer = _answered_question(state, scope, "exhausted")
+    if answer is None:
         return entry.question_entry(state, scope, "exhausted", now)
-    match (question.ending.result or {}).get("action"):
+    match (answer.result or {}).get("action"):
         case "retry":
-            feedback = (*(end.feedback or _failed_children(state, scope)), question.place.path)
+            feedback = (*(end.feedback or _failed_children(state, scope)), answer.path)
             return StepReopened(now, scope.place.path, scope.tries + 2, feedback, granted=True)
         case "accept":
             return _accept_last(state, scope, end, now)

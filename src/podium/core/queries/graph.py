@@ -47,6 +47,7 @@ QUESTIONS: Final = {
         "protected": "Protected files were changed. Accept the changes?",
         "advice": "A rule of the breaker was hit. What should the run do?",
         "confirm": "The reviewers approve. Do you?",
+        "no_verdict": "No reviewer gave a valid verdict. Do you approve the work?",
         "veto": "The reviewers approve. You can still reject the work.",
     }.items()
 }
@@ -57,6 +58,9 @@ PRICE: Final = "price:"
 
 TO_A_PERSON: Final = "person:"
 """The prefix of `about` in advice that a person is asked for, because the advisor gave no valid decision."""
+
+NO_VERDICT: Final = "no_verdict"
+"""The reason of a review in which no reviewer gave a valid verdict, and the question to a person about it."""
 
 HALTED: Final = "halted"
 """The reason of an end that a person or the advisor decided."""
