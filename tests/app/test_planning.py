@@ -131,3 +131,12 @@ def test_a_number_that_only_the_run_knows_does_not_keep_it_from_starting(tmp_pat
 
     assert check_plan(workflow, {}) is None
     assert plan(workflow, {}).ranges["calls"].most is None
+
+
+@pytest.mark.parametrize(("repair", "calls"), [("", 3), (", retry: {repair: 0}", 1)])
+def test_a_plan_says_how_many_calls_an_attempt_may_take(tmp_path: Path, repair: str, calls: int) -> None:
+    """Answers that do not fit are asked for again within the attempt: nine calls for three attempts."""
+    step = f"  ask: {{agent: w, prompt: Do., output: json, touches: []{repair}}}\n"
+    workflow = written(tmp_path, step, "agents: {w: {type: scripted}}")
+
+    assert plan(workflow, {}).repairs["ask"] + 1 == calls

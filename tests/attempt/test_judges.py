@@ -133,7 +133,7 @@ def test_a_verdict_that_answers_another_request_is_never_an_approval(
 
     assert (played.ending("it").outcome, played.ending("it").reason) == ("error", "no_verdict")
     answers = played.answers("it#1/look/w")
-    assert [answer.kind for answer in answers] == ["malformed"] * 3
+    assert [answer.kind for answer in answers] == ["malformed"] * 2, "the same answer is not repaired again"
     assert "nonce" in (answers[0].result or {})["message"]
     assert played.ending("it#1/look").outcome == "error"
 

@@ -95,6 +95,8 @@ class UncountedTries(NamedTuple):
     timeouts: int = 0
     granted: int = 0
     fallback: int = 0
+    repeated: int = 0
+    """How many malformed answers in a row were equal to the one before."""
 
 
 @quick

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from statistics import median
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -12,7 +12,7 @@ from podium.app.run.cost_history import History
 from podium.app.values import assumed
 from podium.core.addresses import ADVICE, child, without_numbers
 from podium.core.fast_dataclass import dataclass
-from podium.core.model import Call, Workflow
+from podium.core.model import Call, Step, Workflow
 from podium.core.state import Leaf, State
 from podium.core.types import Address
 from podium.simulate.forecast.best_case import best_case
@@ -48,12 +48,20 @@ class Plan:
     prices: Mapping[str, Price]
     """By the address of the step, without numbers."""
     refusals: tuple[str, ...] = ()
+    repairs: Mapping[str, int] = field(default_factory=dict)
+    """By the address of the step: how many answers of one attempt may be asked for again, each with a call."""
 
 
 def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None = None) -> Plan:
     inputs = assumed(workflow, values)
     prices: dict[str, Price] = {}
-    price = pricing(workflow, history, prices)
+    repairs: dict[str, int] = {}
+    known_price = pricing(workflow, history, prices)
+
+    def price(step: Step, at: Address) -> Price:
+        repairs[at] = step.retry.repair
+        return known_price(step, at)
+
     weights = {unit: weights_of(unit, price) for unit in UNITS}
     lowest = {unit: best_case(workflow, inputs, weigh[0]) for unit, weigh in weights.items()}
     likely = _likely(workflow, inputs, {unit: weigh[1] for unit, weigh in weights.items()})
@@ -64,7 +72,8 @@ def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None 
         ceiling = most if most is not None else max(lowest[unit], likely[unit])
         ranges[unit] = Range(min(lowest[unit], ceiling), min(likely[unit], ceiling), most, cut)
     refusals = refusals_of(workflow, inputs, history, bounds["calls"])
-    return Plan(workflow.name, ranges, _longest_path(workflow, inputs, bounds["calls"]), prices, refusals)
+    way = _longest_path(workflow, inputs, bounds["calls"])
+    return Plan(workflow.name, ranges, way, prices, refusals, repairs)
 
 
 def _likely(

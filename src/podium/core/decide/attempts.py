@@ -182,7 +182,8 @@ def _after_timeout(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) 
 
 
 def _after_malformed(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
-    if leaf.uncounted.repair <= leaf.place.step.retry.repair:
+    # Asking for a repair once more would buy the same answer again.
+    if leaf.uncounted.repair <= leaf.place.step.retry.repair and not leaf.uncounted.repeated:
         return AttemptQueued(now, leaf.place.path, "repair", (_attempt_path(leaf),))
     reason = answer.reason or "contract"
     if isinstance(leaf.place.step.verb, Agent) and leaf.place.step.verb.judge:
@@ -280,7 +281,12 @@ def entry_or_end(leaf: Leaf, entry: StepEntered | ScopeEnd, now: Millis) -> Even
 
 
 def _should_stop(leaf: Leaf) -> bool:
-    """Whether `retry.stop` applies: the answers are too similar, or the score no longer improves."""
+    """Whether `retry.stop` applies: the answers are too similar, or the score no longer improves.
+
+    The same malformed answer three times in a row, after a repair and a new attempt, also ends the attempts.
+    """
+    if leaf.uncounted.repeated > 1:
+        return True
     stop = leaf.place.step.retry.stop
     likeness = None if leaf.answer is None else leaf.answer.similarity_percent
     if stop.similar is not None and leaf.tries >= 2 and (likeness or 0) >= stop.similar:

@@ -60,9 +60,9 @@ def end_attempt(state: State, event: AttemptEnded) -> State:
     state = _settle_attempt(state, leaf, event.attempt, event)
     if event.kind in ("failed", "timeout", "error"):
         state = state._replace(failures=(*state.failures, event.at)[-FAILURES_KEPT:])
-    answered_leaf = leaf._replace(
-        phase=phase, answer=event, uncounted=_count_uncounted(leaf.uncounted, event)
-    )
+    uncounted = _count_uncounted(leaf.uncounted, event)
+    uncounted = uncounted._replace(repeated=uncounted.repeated + 1 if _is_repeated(leaf.answer, event) else 0)
+    answered_leaf = leaf._replace(phase=phase, answer=event, uncounted=uncounted)
     state.instances.put(event.path, answered_leaf)
     if not event.cost_known and event.kind in ANSWERED and isinstance(leaf.place.step.verb, Agent):
         state = _record_missing_price(state, leaf, event)
@@ -122,6 +122,13 @@ def _settle_attempt(state: State, leaf: Leaf, attempt: int, event: AttemptEnded)
     ledger.settle(state, leaf.place, effect.started.reserve, event, timed=not by_hand)
     state.pending.discard(("attempt", path))
     return state._replace(busy=state.busy - (not by_hand), usd=MicroUsd(state.usd + event.used.usd))
+
+
+def _is_repeated(before: AttemptEnded | None, event: AttemptEnded) -> bool:
+    """Whether this answer is malformed and equal to the one before."""
+    if before is None or not event.digest:
+        return False
+    return before.kind == event.kind == "malformed" and before.digest == event.digest
 
 
 def _count_uncounted(uncounted: UncountedTries, event: AttemptEnded) -> UncountedTries:

@@ -79,7 +79,11 @@ def _tell(forecast: Plan, suites: list[str]) -> None:
             click.echo(f"  {line}")
     click.echo("\nwhat one call is taken to use")
     for name, price in forecast.prices.items():
-        click.echo(f"  {name:<24}{dollars(price.usd[1]):>9}{count(price.tokens[1]):>9}  {_source(price)}")
+        repairs = forecast.repairs.get(name, 0)
+        more = f"; an attempt takes up to {plural(1 + repairs, 'call')}" if repairs else ""
+        click.echo(
+            f"  {name:<24}{dollars(price.usd[1]):>9}{count(price.tokens[1]):>9}  {_source(price)}{more}"
+        )
     if suites:
         click.echo(f"\nruns tests, so those from before the work must pass too: {', '.join(suites)}")
     for refusal in forecast.refusals:
@@ -126,6 +130,7 @@ def _data(forecast: Plan) -> dict[str, Any]:
                 "cost_usd": [value / 1_000_000 for value in price.usd],
                 "source": price.source,
                 "attempts": price.attempts,
+                "calls_per_attempt": 1 + forecast.repairs.get(name, 0),
             }
             for name, price in forecast.prices.items()
         ],
