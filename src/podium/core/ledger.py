@@ -7,12 +7,13 @@ transitions, because it must be able to run when those of the run are used up.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from podium.core.events import AttemptEnded, AttemptStarted, Role, unknown_calls
 from podium.core.model import Block, Call, ForEach, Repeat
 from podium.core.payloads import Amounts, CarriedSpend
-from podium.core.policy import Limits
+from podium.core.policy import NO_RESERVE, Limits
 from podium.core.state import Ledger, Placement, State
 from podium.core.types import Address, MicroUsd, Millis, Unit
 
@@ -49,15 +50,30 @@ def shortfall(state: State, path: Address, reserve: Amounts) -> tuple[Ledger, Un
     """The innermost ledger that cannot cover this reservation, and the unit it lacks."""
     ledgers = chain(state, path)
     timed = len(timed_ledgers(ledgers))
+    is_finally = False
     for level, ledger in enumerate(ledgers):
-        unit = _short_unit(ledger, reserve, state.at if level < timed else None)
+        limits = ledger.limits if is_finally else without_reserve(ledger.limits)
+        unit = _short_unit(ledger, limits, reserve, state.at if level < timed else None)
         if unit is not None:
             return ledger, unit
+        is_finally = ledger.is_finally
     return None
 
 
-def _short_unit(ledger: Ledger, reserve: Amounts, at: Millis | None) -> Unit | None:
-    limits = ledger.limits
+def without_reserve(limits: Limits) -> Limits:
+    """The limits that hold outside `finally`."""
+    reserve = limits.finally_
+    if reserve is NO_RESERVE or reserve == NO_RESERVE:
+        return limits
+    return replace(
+        limits,
+        usd=None if limits.usd is None else MicroUsd(limits.usd - reserve.usd),
+        tokens=None if limits.tokens is None else limits.tokens - reserve.tokens,
+        calls=None if limits.calls is None else limits.calls - reserve.calls,
+    )
+
+
+def _short_unit(ledger: Ledger, limits: Limits, reserve: Amounts, at: Millis | None) -> Unit | None:
     used = NOTHING if limits.usd is limits.tokens is limits.calls is None else total(ledger)
     if limits.usd is not None and reserve.usd and used.usd + reserve.usd > limits.usd:
         return "usd"

@@ -18,6 +18,15 @@ Exhausted: TypeAlias = Literal["human", "fail", "accept_best"]
 
 
 @dataclass(frozen=True, slots=True)
+class Reserve:
+    """The part of a limit that only `finally` may use."""
+
+    usd: MicroUsd = MicroUsd(0)
+    tokens: int = 0
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """Hard limits; None means unlimited. `window` is a percentage of a quota window."""
 
@@ -29,6 +38,7 @@ class Limits:
     transitions: int | None = None
     members: int | None = None
     messages: int | None = None
+    finally_: Reserve = Reserve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,4 +126,5 @@ class PolicyRule:
 
 
 NO_LIMITS: Final = Limits()
+NO_RESERVE: Final = Reserve()
 NO_RETRY: Final = Retry()

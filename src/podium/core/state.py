@@ -280,7 +280,6 @@ class State:
     cancelling: bool = False
     forced: bool = False
     paused: bool = False
-    limited: bool = False
     halt: StepEnded | None = None
     """The step end by which a person or the advisor halted the run when the breaker asked."""
     waived_rules: tuple[str, ...] = ()

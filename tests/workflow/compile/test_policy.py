@@ -9,7 +9,7 @@ import pytest
 
 from podium.core.expressions.nodes import Call, Const, Field, Name
 from podium.core.model import Agent, Block, Input
-from podium.core.policy import Backoff, Breaker, Failures, Limits, PolicyRule, Retry, Stop
+from podium.core.policy import Backoff, Breaker, Failures, Limits, PolicyRule, Reserve, Retry, Stop
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.compile import policy
 from tests.workflow.compiling import compile_text, errors, only_step, step_of, verb_of
@@ -34,6 +34,16 @@ def test_the_shipped_limits_apply_by_default(tmp_path: Path) -> None:
     assert (workflow.limits.usd, workflow.limits.tokens, workflow.limits.window) == (2_500_000, 2_000_000, 50)
     assert workflow.limits.transitions == 200
     assert workflow.unknown_cost == "refuse"
+
+
+def test_a_reserve_for_finally_needs_a_finally(tmp_path: Path) -> None:
+    """Otherwise it would only make the limits tighter."""
+    limits = "limits: {usd: 5, finally: {usd: 0.5, tokens: 2k, calls: 1}}"
+    with_it = compile_text(tmp_path / "a", limits + ONE + "\nfinally: {b: {run: x}}")
+    without = compile_text(tmp_path / "b", limits + ONE)
+
+    assert with_it.limits.finally_ == Reserve(MicroUsd(500_000), 2_000, 1)
+    assert without.limits.finally_ == Reserve()
 
 
 def test_the_shipped_breaker_applies_by_default(tmp_path: Path) -> None:

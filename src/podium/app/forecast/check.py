@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from podium.app.run.cost_history import History, Use, fitting
 from podium.app.values import assumed
 from podium.core.addresses import FINALLY
+from podium.core.ledger import without_reserve
 from podium.core.model import Agent, Step, Workflow
 from podium.core.types import Address
 from podium.errors import ConfigurationError
@@ -60,7 +61,7 @@ def refusals_of(
     workflow: Workflow, inputs: Mapping[str, Any], history: History | None, most_calls: UpperBound | Unbounded
 ) -> tuple[str, ...]:
     """Why a run would be pointless: its cheapest path exceeds a limit, or nothing bounds its width."""
-    limits = workflow.limits
+    limits = without_reserve(workflow.limits)
     reasons = []
     fewest = 0 if limits.calls is None else best_case(workflow, inputs, _in_the_main_part(calls))
     if limits.calls is not None and fewest > limits.calls:

@@ -48,8 +48,6 @@ def end(state: State, event: StepEnded) -> State:
         state.pending.discard((kind, event.path))
     for name, value in event.sets:
         state.vars.put((instance.place.frame, name), (value,))
-    if event.reason == "limit":
-        state = state._replace(limited=True)
     if event.reason == HALTED and event.limit_hit is not None and state.halt is None:
         state = state._replace(halt=event)
     return state if event.path == addresses.ROOT else _update_parent(state, ended_instance, event)

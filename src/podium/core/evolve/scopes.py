@@ -11,7 +11,7 @@ from podium.core.evolve.leaves import take_ticket
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Call, ForEach, Repeat, Step
 from podium.core.payloads import RefusedMember
-from podium.core.policy import NO_LIMITS, Limits
+from podium.core.policy import NO_LIMITS, NO_RESERVE, Limits
 from podium.core.queries.graph import (
     BLOCKS,
     PRICE,
@@ -88,8 +88,7 @@ def _create_instance(state: State, place: Placement, event: StepEntered) -> Stat
 def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) -> Ledger | None:
     """The step's own ledger, shared by all its visits; None if it has no limits."""
     if event.role == "finally":
-        enclosing = parent.place.ledger
-        return Ledger(event.path, enclosing, _limits_of_finally(state, enclosing), is_finally=True)
+        return _ledger_of_finally(state, parent, event)
     limits = step.limits
     if isinstance(step.verb, Call) and limits == NO_LIMITS:
         limits = step.verb.workflow.limits
@@ -101,20 +100,25 @@ def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) 
     return ledger.new_ledger(path, parent.place.ledger, limits, carried)
 
 
-def _limits_of_finally(state: State, path: Address) -> Limits:
-    """Its own time and transitions, and what the run has left of the rest: nothing once a hard limit was hit."""
-    books = ledger.chain(state, path)
+def _ledger_of_finally(state: State, parent: Instance, event: StepEntered) -> Ledger:
+    """Its own time and transitions, and what the run has left of the rest; after a limit of the run, its reserve."""
+    enclosing = parent.place.ledger
+    books = ledger.chain(state, enclosing)
+    reserve, is_limited = books[0].limits.finally_, _was_limited(state, parent, event)
 
     def remaining(unit: Literal["usd", "tokens", "calls"]) -> int | None:
         pairs = [(getattr(book.limits, unit), getattr(ledger.total(book), unit)) for book in books]
-        remainders = [max(0, limit - used) for limit, used in pairs if limit is not None]
-        return 0 if state.limited else min(remainders, default=None)
+        rest = min((max(0, limit - used) for limit, used in pairs if limit is not None), default=None)
+        own: int = getattr(reserve, unit)
+        if not is_limited or (reserve != NO_RESERVE and not own):
+            return rest
+        return own if rest is None else min(own, rest)
 
     usd, members = (
         remaining("usd"),
         [book.limits.members for book in books if book.limits.members is not None],
     )
-    return Limits(
+    limits = Limits(
         usd=None if usd is None else MicroUsd(usd),
         tokens=remaining("tokens"),
         calls=remaining("calls"),
@@ -122,6 +126,13 @@ def _limits_of_finally(state: State, path: Address) -> Limits:
         transitions=FINALLY_TRANSITIONS,
         members=min(members, default=None),
     )
+    return Ledger(event.path, enclosing, limits, is_finally=True)
+
+
+def _was_limited(state: State, parent: Instance, event: StepEntered) -> bool:
+    """Whether a limit ended the body; the own limit of a step whose failure was routed does not."""
+    is_hit = isinstance(parent, Scope) and parent.limit_hit is not None and state.halt is None
+    return is_hit or event.about.endswith(" limit")
 
 
 def _update_parent(state: State, parent: Instance, step: Step, event: StepEntered) -> State:

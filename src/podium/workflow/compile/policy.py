@@ -15,12 +15,13 @@ from podium.core.policy import (
     Failures,
     Limits,
     PolicyRule,
+    Reserve,
     Retry,
     Stop,
 )
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.compile.values import CompileContext
-from podium.workflow.defaults import BREAKER, ESTIMATE, PRESETS
+from podium.workflow.defaults import BREAKER, ESTIMATE, LIMITS, PRESETS
 from podium.workflow.schema import file, parts
 from podium.workflow.schema.fields import DocPath, known_keys
 from podium.workflow.schema.step import Step as RawStep
@@ -38,6 +39,16 @@ def limits(raw: parts.Limits | None, base: Limits) -> Limits:
     if values.get("usd") is not None:
         values["usd"] = micro_usd(values["usd"])
     return replace(base, **values)
+
+
+def limits_of_run(raw: parts.TopLimits | None, *, has_finally: bool) -> Limits:
+    """The limits of a workflow on top of the shipped ones; without `finally` nothing is reserved for it."""
+    whole = limits(raw, LIMITS)
+    own = raw.finally_ if raw is not None and has_finally else None
+    if own is None:
+        return whole
+    reserve = Reserve(micro_usd(own.usd or 0), own.tokens or 0, own.calls or 0)
+    return replace(whole, finally_=reserve)
 
 
 def breaker(raw: parts.Breaker | None) -> Breaker:

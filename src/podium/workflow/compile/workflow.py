@@ -22,7 +22,7 @@ from podium.workflow.compile.settings import block_output, output
 from podium.workflow.compile.values import CompileContext, freeze
 from podium.workflow.compile.work import agent_step, command_step, git_step, wait_step
 from podium.workflow.context import WorkflowSource
-from podium.workflow.defaults import FINALLY_TIMEOUT, LIMITS, OTHER_RETRY
+from podium.workflow.defaults import FINALLY_TIMEOUT, OTHER_RETRY
 from podium.workflow.outcomes import possible_failures, runs_parallel
 from podium.workflow.schema import file as schema_file
 from podium.workflow.schema.reader import read
@@ -47,7 +47,7 @@ def compile_workflow(context: CompileContext, *, fingerprint: str = "") -> Workf
         inputs=tuple(_input(name, raw) for name, raw in file.inputs.items()),
         vars=MappingProxyType(dict(context.pairs(file.vars, ("vars",)))),
         outputs=context.pairs(file.outputs, ("outputs",)),
-        limits=policy.limits(limits, LIMITS),
+        limits=policy.limits_of_run(limits, has_finally=file.finally_ is not None),
         breaker=policy.breaker(file.breaker),
         advisor=_advisor(context),
         policies=policy.policies(context),

@@ -39,7 +39,14 @@ class Limits(Raw):
     messages: Positive | None = None
 
 
+class FinallyReserve(Raw):
+    usd: Number | None = None
+    tokens: Tokens | None = None
+    calls: Positive | None = None
+
+
 class TopLimits(Limits):
+    finally_: FinallyReserve | None = None
     unknown_cost: Literal["ask", "count_tokens", "refuse"] | None = None
 
 

@@ -18,6 +18,7 @@ from podium.workflow.workers import workers_of
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
     yield from _policies(survey.context)
+    yield from _reserve(survey.context)
     for named in survey.context.file.gates.values():
         yield from _approvals(survey.context, named)
     for site in survey.sites:
@@ -82,6 +83,23 @@ def _policies(context: WorkflowSource) -> Iterator[Problem]:
             if rule.level == "human":
                 path = ("policies", name, number, "approvals")
                 yield from _enough_people(context, rule.approvals, rule.by, path)
+
+
+def _reserve(context: WorkflowSource) -> Iterator[Problem]:
+    """Rule 29: what is reserved for `finally` leaves something for the steps."""
+    limits = context.file.limits
+    reserve = None if limits is None else limits.finally_
+    if limits is None or reserve is None:
+        return
+    usd = LIMITS.usd / 1_000_000 if LIMITS.usd is not None else None
+    for unit, amount, limit in (
+        ("usd", reserve.usd, limits.usd if limits.has("usd") else usd),
+        ("tokens", reserve.tokens, limits.tokens),
+        ("calls", reserve.calls, limits.calls),
+    ):
+        if amount is not None and limit is not None and amount >= limit:
+            message = f"limits.finally.{unit}: {amount} leaves nothing of limits.{unit}: {limit}"
+            yield context.problem(29, ("limits", "finally", unit), message=message)
 
 
 def _enough_people(
