@@ -37,7 +37,10 @@ def test_the_time_of_the_run_ends_it_and_no_route_catches_that(kind: str) -> Non
     run_out(game, "a")
     check_limited(game)
     ending = game.at("a").ending
-    assert ending is not None and ending.message == "the limit on time of the run is reached"
+    assert (
+        ending is not None
+        and ending.message == "the limit on time of the run is reached: 2 s used, 2 s allowed"
+    )
 
 
 @pytest.mark.req("R130", "C18")

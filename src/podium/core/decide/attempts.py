@@ -10,6 +10,7 @@ from podium.core.decide import entry as enter
 from podium.core.decide.advice import decision_of, halt_end, needs_person
 from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import must_merge, queue_for_join
+from podium.core.decide.limit_text import limit_message
 from podium.core.decide.pass_rules import verdict_outcome
 from podium.core.decide.repeats import after_outside_failure, next_attempt
 from podium.core.events import AttemptEnded, AttemptQueued, Event, StepEnded, StepEntered
@@ -175,7 +176,7 @@ def _after_timeout(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) 
     """A limit on working time also shortens an attempt; it then ends its scope, and no `on: {timeout: ...}` applies."""
     exhausted = ledger.out_of_time(state, leaf.place.ledger)
     if exhausted is not None:
-        return enter.limit_ending(leaf, exhausted, now, "time")
+        return enter.limit_ending(leaf, exhausted, now, limit_message(exhausted, "time", state.at))
     is_second = leaf.uncounted.timeouts > 1
     failure = Failure("timeout", answer.reason, 124, (_attempt_path(leaf),), final=is_second)
     return _retry_or_fail(state, leaf, failure, now)

@@ -18,6 +18,7 @@ from podium.core.decide import entry
 from podium.core.decide.admission import LOOK_AHEAD
 from podium.core.decide.attempts import degrade_of, entry_or_end
 from podium.core.decide.entry import limit_ending, result_tree, start_of
+from podium.core.decide.limit_text import limit_message
 from podium.core.events import AttemptStarted, Event, StepEnded
 from podium.core.evolve.leaves import agent_of, is_by_hand
 from podium.core.model import Agent, Call, Git
@@ -55,10 +56,11 @@ def dispatch(state: State, now: Millis) -> Event | None:
             return None
         if leaf.attempt < (state.reusable_attempts.get(path) or 0):
             return _start(state, leaf, ledger.NOTHING, now, reuses=True)
+        message = limit_message(book, unit, state.at, reserve, in_finally=leaf.place.in_finally)
         if leaf.place.in_finally:
             # `finally` continues without the step, so that it makes no agent call after a limit is reached.
-            return StepEnded(now, path, "skipped", "limit", message=f"the limit on {unit} is reached")
-        return limit_ending(leaf, book, now, unit)
+            return StepEnded(now, path, "skipped", "limit", message=message)
+        return limit_ending(leaf, book, now, message)
     return None
 
 

@@ -11,13 +11,14 @@ from typing import Any, Final, NamedTuple
 from podium.core import addresses, ledger
 from podium.core.decide import breaker
 from podium.core.decide.admission import claim_for, width
+from podium.core.decide.limit_text import limit_message
 from podium.core.events import StepEnded, StepEntered
 from podium.core.model import Git, Step
 from podium.core.queries.branch_trees import base_in_graph, base_of_adopted, earlier_writers, tree_of
 from podium.core.queries.claims import Claim, overlap
 from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, builders_on, child_step
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
-from podium.core.types import ONTO, Address, Millis, Outcome, Reason, Tree, Unit
+from podium.core.types import ONTO, Address, Millis, Outcome, Reason, Tree
 
 
 class ScopeEnd(NamedTuple):
@@ -105,9 +106,8 @@ def _transition_limit_end(state: State, parent: Instance) -> ScopeEnd | None:
     exhausted = ledger.exhausted_transitions(state, parent.place.ledger)
     if exhausted is None:
         return None
-    return ScopeEnd(
-        "failed", "limit", 5, limit_hit=exhausted.path, message="the limit on transitions is reached"
-    )
+    message = limit_message(exhausted, "transitions", state.at)
+    return ScopeEnd("failed", "limit", 5, limit_hit=exhausted.path, message=message)
 
 
 def hard_stop(state: State, limit_hit: Address, message: str = "") -> ScopeEnd:
@@ -122,11 +122,9 @@ def limit_outside(path: Address, limit_hit: Address | None) -> Address | None:
     return None if limit_hit == addresses.without_visit(path) else limit_hit
 
 
-def limit_ending(instance: Instance, book: Ledger, now: Millis, unit: Unit) -> StepEnded:
+def limit_ending(instance: Instance, book: Ledger, now: Millis, message: str) -> StepEnded:
     """The end of an instance that a hard limit refuses; no route applies up to the scope that owns the limit."""
     path = instance.place.path
-    owner = f'"{book.path}"' if book.path else "the run"
-    message = f"the limit on {unit} of {owner} is reached"
     return StepEnded(
         now, path, "failed", "limit", exit=5, limit_hit=limit_outside(path, book.path), message=message
     )

@@ -9,6 +9,7 @@ from typing import Any
 from podium.core import ledger
 from podium.core.addresses import ROOT
 from podium.core.decide.entry import limit_ending
+from podium.core.decide.limit_text import limit_message
 from podium.core.events import Event, FactsAsked, StepEnded, StepExpanded
 from podium.core.expressions.nodes import ExprError, NeedFact, Node, evaluate
 from podium.core.model import Call, ForEach, Repeat
@@ -64,7 +65,7 @@ def _open_loop(state: State, scope: Scope, verb: ForEach, now: Millis) -> Event:
 def _over_width(state: State, scope: Scope, total: int, now: Millis) -> StepEnded | None:
     for book in ledger.chain(state, scope.place.ledger):
         if book.limits.members is not None and total > book.limits.members:
-            return limit_ending(scope, book, now, "members")
+            return limit_ending(scope, book, now, limit_message(book, "members", state.at, needed=total))
     return None
 
 
