@@ -43,7 +43,7 @@ INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("handle",),
         ("decide",),
         ("evolve",),
-        ("queries", "ledger"),
+        ("queries", "ledger", "guidance"),
         ("state",),
         ("effects", "messages", "codec"),
         ("events",),

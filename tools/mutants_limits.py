@@ -16,7 +16,7 @@ BREAKER: Final = (LIMITS + "no_cycle_is_repeated_without_asking",)
 ADVICE: Final = (LIMITS + "advice_is_followed",)
 PEOPLE: Final = (LIMITS + "several_approvals_come_from_that_many_people_who_were_asked",)
 PAUSE: Final = (LIMITS + "nothing_is_dispatched_while_a_run_is_paused",)
-GUIDANCE: Final = (LIMITS + "guidance_is_delivered_once_to_a_worker",)
+GUIDANCE: Final = (LIMITS + "guidance_reaches_workers_until_one_of_them_passes",)
 SIGNALS: Final = (LIMITS + "a_signal_ends_exactly_the_waits_for_it",)
 FACTS: Final = (LIMITS + "facts_are_requested_before_the_decision_and_never_twice",)
 
@@ -293,15 +293,15 @@ PEOPLE_BUGS: Final = (
     Bug(
         "guidance is delivered twice",
         "evolve/leaves.py",
-        "guidance=() if event.guidance else state.guidance",
+        "guidance=guidance.after_start(state.guidance, event) if event.guidance else state.guidance",
         "guidance=state.guidance",
         GUIDANCE,
     ),
     Bug(
         "guidance goes to whoever comes first",
         "decide/dispatch.py",
-        "guidance=state.guidance if works else ()",
-        "guidance=state.guidance",
+        "guidance=guidance_for(state, leaf, reuses=reuses) if works else ()",
+        "guidance=guidance_for(state, leaf, reuses=reuses)",
         GUIDANCE,
     ),
     Bug(

@@ -23,6 +23,7 @@ ADVICE: Final = "!advice"
 INPUTS: Final = "#inputs"
 """The key of a frame's inputs among its variables; a variable's name cannot contain `#`."""
 _ENTRIES: Final = re.compile(r"~\d+|\[\d+\]")
+_VISITS: Final = re.compile(r"~\d+")
 _NUMBERS: Final = re.compile(r"~\d+|\[\d+\]|(?<=#)\d+")
 
 
@@ -64,6 +65,11 @@ def question(place: Address, name: str, number: int) -> Address:
 def without_numbers(path: Address) -> Address:
     """The address shared by all visits, iterations and attempts of a step; its typical cost is stored under it."""
     return Address(_NUMBERS.sub("", path))
+
+
+def without_visits(path: Address) -> Address:
+    """The address shared by all visits of a step and of the blocks around it; iterations stay apart."""
+    return Address(_VISITS.sub("", path))
 
 
 def without_visit(path: Address) -> Address:

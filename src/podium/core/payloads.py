@@ -29,6 +29,16 @@ class CarriedSpend:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedGuidance:
+    """Guidance that an attempt of an earlier run received."""
+
+    path: Address
+    attempt: int
+    """The attempt that reuses the result for which it was given; 0 if that attempt left no result to reuse."""
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TypicalUse:
     """The most that a call of a step used in earlier runs; None if unknown."""
 
@@ -62,6 +72,10 @@ class RunFacts:
     """Steps whose results are reused, with the number of attempts; these count against no limit."""
     reusable: tuple[tuple[Address, int], ...] = ()
     """Other steps with results, up to which attempt; these are tried before a limit refuses a new call."""
+    guidance: tuple[CarriedGuidance, ...] = ()
+    """Guidance that attempts of the earlier run received."""
+    open_guidance: tuple[str, ...] = ()
+    """Guidance that no attempt of the earlier run has received, or only attempts of a step that did not pass."""
     unpriced: tuple[str, ...] = ()
     """Agents known before the run to report no price."""
     accepts: tuple[str, ...] = ()

@@ -121,6 +121,8 @@ class Leaf:
     """The time to answer, or the time of a `wait`, has run out."""
     feedback: tuple[Address, ...] = ()
     """Newest last."""
+    guidance: tuple[str, ...] = ()
+    """What people sent to its attempts."""
     side_child: Address | None = None
     """The live child that the engine added: gates or a question."""
     last_answer: Address | None = None

@@ -11,6 +11,7 @@ from podium.core.events import StepEnded
 from podium.core.evolve.leaves import leave_queue
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.evolve.scopes import side_of
+from podium.core.guidance import after_end
 from podium.core.model import ForEach
 from podium.core.queries.graph import HALTED, PRICE, dependents_of, is_accepted, join_of
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
@@ -39,6 +40,8 @@ def end(state: State, event: StepEnded) -> State:
     if isinstance(instance, Leaf):
         if instance.ticket >= 0:
             state = state._replace(queue_head=leave_queue(state, instance))
+        if instance.guidance:
+            state = state._replace(guidance=after_end(state.guidance, instance.guidance, event))
         ended_instance: Instance = instance._replace(phase="ended", ending=event, ticket=-1)
     else:
         _drop_tickets(state, instance)

@@ -159,6 +159,7 @@ def _start_run(state: State, event: events.RunStarted) -> State:
         started=event,
         reused_attempts=PersistentMap(dict(run.reused)),
         reusable_attempts=PersistentMap(dict(run.reusable)),
+        guidance=run.open_guidance,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from podium.core import ledger
+from podium.core import guidance, ledger
 from podium.core.addresses import ROOT
 from podium.core.effects import IN_FLIGHT, AskPerson, CancelAttempt, FindFact, RunAttempt, StartTimer, Watch
 from podium.core.events import (
@@ -44,14 +44,19 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
     head = leave_queue(state, leaf)
     ledger.reserve_amounts(state, leaf.place, event, timed=not by_hand)
     working = leaf._replace(
-        phase=phase, attempt=event.attempt, ticket=-1, outcome_unknown=False, join_status=None
+        phase=phase,
+        attempt=event.attempt,
+        ticket=-1,
+        outcome_unknown=False,
+        join_status=None,
+        guidance=event.guidance or leaf.guidance,
     )
     state.instances.put(event.path, working)
     state.pending.put(("attempt", event.path), RunAttempt(event, by_hand))
     return state._replace(
         queue_head=head,
         busy=state.busy + (not by_hand),
-        guidance=() if event.guidance else state.guidance,
+        guidance=guidance.after_start(state.guidance, event) if event.guidance else state.guidance,
     )
 
 
