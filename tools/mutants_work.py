@@ -290,7 +290,7 @@ TIME_BUGS: Final = (
     Bug(
         "a command does not wait for its backoff",
         "decide/repeats.py",
-        "if isinstance(step.verb, Agent):",
+        "if isinstance(step.verb, Agent) or is_old:",
         "if step:",
         ("tests/core/test_backoff.py",),
     ),

@@ -102,7 +102,8 @@ def test_runs_are_offered_newest_first_and_those_that_have_ended_where_that_make
         (passed, "flow, passed"),
         (waiting, "flow, waiting"),
     ]
-    assert offered("approve", "") == offered("cancel", "") == offered("resume", "") == [waiting]
+    assert offered("approve", "") == offered("cancel", "") == [waiting]
+    assert offered("resume", "") == [passed, waiting], "an ended run may be continued"
     assert offered("show", waiting) == [waiting]
     assert offered("show", "zzz") == []
 

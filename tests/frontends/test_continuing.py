@@ -78,7 +78,7 @@ def test_a_no_at_the_terminal_begins_nothing(project: Project, monkeypatch: pyte
 
 
 def test_dry_run_belongs_to_accepted_changes(project: Project) -> None:
-    start(project, STEPS)
+    start(project, ASK)
 
     with pytest.raises(Exception, match="accept-changes"):
         code(call("resume", "--dry-run"))
@@ -101,3 +101,26 @@ def test_costs_tell_unknown_from_free(project: Project) -> None:
     data = json.loads(call("costs", "--json").stdout)
     assert (data["total"]["calls"], data["total"]["cost"]) == (1, {"usd": 0.0, "unknown_calls": 1})
     assert (data["simulated"]["calls"], data["simulated"]["cost"]["usd"]) == (1, 0.25)
+
+
+@pytest.mark.req("R146", "R226")
+def test_resume_continues_a_failed_run_at_once_and_asks_after_an_edit(project: Project) -> None:
+    flag = f"[test, -e, {project.root}/.podium/flag]"
+    steps = f"  a: {{run: [echo, one]}}\n  b: {{run: {flag}}}\n"
+    project.flow(steps)
+    failed = call("run", "flow.yaml", "--sandbox", "none")
+    assert "to try the failed step again" in failed.stderr + failed.stdout
+    project.flow(steps.replace("one", "two"))
+    asked = call("resume")
+    assert isinstance(asked.exception, ConfigurationError) and "--yes" in str(asked.exception.hint)
+    assert "repeated     2" in asked.stderr
+    assert len(project.store.heads()) == 1
+
+    project.flow(steps)
+    (project.root / ".podium/flag").touch()
+    done = call("resume")
+
+    assert code(done) == 0
+    assert "reused       1 ($0.00 not paid again): a" in done.stderr
+    assert code(call("resume")) == 0
+    assert len(project.store.heads()) == 2

@@ -270,7 +270,7 @@ def test_a_new_run_reuses_the_results_of_an_old_one(enter: Enter) -> None:
     view = answer_now("show", "@1", "--json").content
     reused = {step["path"] for step in view["steps"] if step["reused"] == earlier}
     assert view["status"] == "passed"
-    assert reused == {"plan", "draft", "measure", "review/judge"}
+    assert reused == {"plan", "draft", "measure", "review/judge", "ask"}
 
 
 def test_a_recording_is_replayed_without_the_agent_that_was_recorded(enter: Enter) -> None:

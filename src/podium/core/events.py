@@ -198,6 +198,8 @@ class ApprovalGiven:
     text: str = ""
     answer: Any = None
     tree: Tree | None = None
+    reused: str = ""
+    """The earlier run in which the person answered; empty if it was this one."""
 
 
 @dataclass(frozen=True, slots=True)

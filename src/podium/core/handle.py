@@ -234,7 +234,16 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
             return Refusal("unknown_name", why)
     reviewed = message.tree if message.tree is not None else request.tree
     return (
-        ApprovalGiven(now, message.path, message.action, message.by, message.text, message.answer, reviewed),
+        ApprovalGiven(
+            now,
+            message.path,
+            message.action,
+            message.by,
+            message.text,
+            message.answer,
+            reviewed,
+            message.reused,
+        ),
     )
 
 

@@ -46,6 +46,8 @@ class Approve:
     text: str = ""
     answer: Any = None
     tree: Tree | None = None
+    reused: str = ""
+    """The earlier run from which the engine takes the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,15 @@ def _data(value: Any) -> Any:
 
 def approval(earlier: ApprovalGiven) -> Approve:
     """An approval of an earlier run as a command to this one."""
-    return Approve(earlier.path, earlier.action, earlier.by, earlier.text, earlier.answer, earlier.tree)
+    return Approve(
+        earlier.path,
+        earlier.action,
+        earlier.by,
+        earlier.text,
+        earlier.answer,
+        earlier.tree,
+        earlier.reused,
+    )
 
 
 def decode_command(queued: QueuedCommand) -> RunCommand | str:
@@ -69,7 +77,8 @@ def decode_command(queued: QueuedCommand) -> RunCommand | str:
     kind = _KINDS.get(str(body.pop("say", "")))
     if kind is None:
         return "this owner of the run does not know that command; it may be an older version"
-    names = {field.name for field in fields(kind)}
+    # Only the engine takes answers of an earlier run; a sender cannot claim to be one.
+    names = {field.name for field in fields(kind)} - {"reused"}
     try:
         if kind is Start:
             body["run"] = read_as(RunFacts, body["run"])

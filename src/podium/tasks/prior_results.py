@@ -83,10 +83,12 @@ def request_key(started: AttemptStarted, *parts: Any) -> str:
 
 
 def prior_approvals(past: PriorResults | None, request: ApprovalAsked) -> tuple[ApprovalGiven, ...]:
-    """The answers that people gave to the same question about the same tree."""
+    """The answers that people gave to the same question about the same tree, marked with the run they are from."""
     prior = None if past is None else past.approvals.get(request.path)
-    if prior is None:
+    if past is None or prior is None:
         return ()
     earlier, approvals = prior
     is_same = (earlier.key, earlier.tree, earlier.approvals) == (request.key, request.tree, request.approvals)
-    return tuple(approvals) if is_same else ()
+    if not is_same:
+        return ()
+    return tuple(replace(approval, reused=approval.reused or past.run) for approval in approvals)

@@ -174,7 +174,7 @@ def view(status: str, **fields: object) -> RunView:
     [
         (view("passed"), []),
         (view("passed", tree=TREE), ["podium diff r", "podium apply r"]),
-        (view("failed", tree=TREE), ["podium logs r --failed", "podium diff r"]),
+        (view("failed", tree=TREE), ["podium logs r --failed", "podium resume r", "podium diff r"]),
         (view("limited"), ["podium logs r --failed"]),
         (view("cancelled"), ["podium show r"]),
         (view("parked"), ["podium resume r"]),

@@ -21,10 +21,11 @@ def next_attempt(leaf: Leaf, feedback: tuple[Address, ...], now: Millis) -> Even
     """The next counted attempt.
 
     An agent learns from the feedback, so it starts immediately. Anything else would only repeat itself, and it can pass
-    only if something outside has changed, so it waits first.
+    only if something outside has changed, so it waits first, unless the failure is an old result of an earlier run.
     """
     step, path = leaf.place.step, leaf.place.path
-    if isinstance(step.verb, Agent):
+    is_old = leaf.answer is not None and leaf.answer.reused
+    if isinstance(step.verb, Agent) or is_old:
         return AttemptQueued(now, path, "counted", feedback)
     due = Millis(now + backoff_delay(step.retry.backoff, leaf.tries + 1, path))
     return RetryScheduled(now, path, due, "counted", feedback)

@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "demo": "Watch a scripted team repair a small project.",
     "init": "Write a first workflow for this project.",
     "run": "Run a workflow.",
-    "resume": "Resume a parked, paused, interrupted or killed run.",
+    "resume": "Resume a parked, paused, interrupted, killed or failed run.",
     "rerun": "Run a step again in a new run that reuses all other results.",
     "fork": "Start a new run from a step of an earlier run.",
     "watch": "Run a workflow whenever files change, or once per new file.",

@@ -51,7 +51,9 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
     """The audit line of an event, or None. The builder must already have the event."""
     match event:
         case events.AttemptEnded():
-            return None if event.verdict is None else f"verdict   {event.path} {_verdict(event.verdict)}"
+            if event.verdict is None:
+                return None
+            return f"verdict   {event.path} {_verdict(event.verdict)}{_from(event.reused)}"
         case events.StepEnded():
             return _ended(event, builder)
         case events.ApprovalAsked():
@@ -60,7 +62,8 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
         case events.ApprovalGiven():
             text = f': "{one_line(event.text)}"' if event.text else ""
             answer = f" {one_line(as_text(event.answer), 80)}" if event.answer is not None else ""
-            return f"answer    {event.path} {event.action}{answer} by {event.by}{text}{_on(event.tree)}"
+            words = f"{event.path} {event.action}{answer} by {event.by}{text}"
+            return f"answer    {words}{_on(event.tree)}{_from(event.reused)}"
         case events.SignalReceived():
             return f"signal    {event.path} got {event.name}{_by(event.by)}"
         case events.JoinEnded():
@@ -165,3 +168,7 @@ def _on(tree: str | None) -> str:
 
 def _by(person: str) -> str:
     return f" by {person}" if person else ""
+
+
+def _from(run: str) -> str:
+    return f"  [from {run}]" if run else ""

@@ -207,6 +207,7 @@ class RunViewBuilder:
             case events.ApprovalAsked():
                 self._wait(_question(event, self._steps[event.path]), "waiting")
             case events.ApprovalGiven():
+                self._change(event.path, reused=event.reused)
                 pending = self._pending.get(event.path)
                 if pending is not None:
                     self._pending[event.path] = pending._replace(approved_by=(*pending.approved_by, event.by))

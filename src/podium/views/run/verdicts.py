@@ -94,4 +94,5 @@ class _VerdictReader:
 def _head(
     seq: int, event: events.AttemptEnded | events.ApprovalGiven, by: str, outcome: str
 ) -> dict[str, Any]:
-    return {"seq": seq, "at": iso(event.at), "step": event.path, "by": by, "outcome": outcome}
+    head = {"seq": seq, "at": iso(event.at), "step": event.path, "by": by, "outcome": outcome}
+    return {**head, "reused": event.reused} if event.reused else head

@@ -97,6 +97,7 @@ def next_steps(view: RunView) -> Iterator[Hint]:
                     why = "to land it after you have moved the files in the way"
                     yield Hint(f"podium rerun {run} {shlex.quote(step.path)}", why)
             yield Hint(f"podium logs {run} --failed", "to see the output of the failed attempts")
+            yield from _ways_on(view)
             if view.tree is not None and view.tree != view.base:
                 yield Hint(f"podium diff {run}", "to see what it did")
         case "cancelled":
@@ -105,6 +106,12 @@ def next_steps(view: RunView) -> Iterator[Hint]:
             yield Hint(f"podium resume {run}", "to resume it")
         case "running" | "waiting":
             yield Hint(f"podium events {run} -f", "to watch it")
+
+
+def _ways_on(view: RunView) -> Iterator[Hint]:
+    """How to continue a run that did not pass. A limit that was reached would stop it again."""
+    if view.status != "limited":
+        yield Hint(f"podium resume {view.run}", "to try the failed step again, and keep what passed")
 
 
 def _wants_context(step: StepView) -> bool:

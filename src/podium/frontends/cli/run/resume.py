@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import click
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from podium.ports.runtime import Park
 
 
-@click.command("resume", short_help="Resume a parked, paused, interrupted or killed run.")
-@in_project(run="optional", open_only=True)
+ENDED: Final = ("failed", "rejected", "limited", "timed_out")
+"""Ends that a person may want to get past; who cancelled a run wanted it to end."""
+
+
+@click.command("resume", short_help="Resume a parked, paused, interrupted, killed or failed run.")
+@in_project(run="optional")
 @click.option("--accept-changes", is_flag=True, help="Continue in a new run with the current definition.")
 @dry_option
 @yes_option
@@ -42,25 +46,31 @@ def command(  # one argument per option
 ) -> int:
     """Resume RUN (default: the newest).
 
-    Nothing that has a recorded result runs again. Attempts that were active when their process died are
+    A run that has failed, was rejected or reached a limit, continues in a new run: what has passed is
+    reused, the failed step and what follows run again. Listed first is what is reused and what is not; after an edit
+    you are asked to confirm it.
+
+    Nothing else that has a recorded result runs again. Attempts that were active when their process died are
     repeated, unless their step says `recovery: ask`; then you are asked. The exit code is that of the run.
 
     After an edit of the workflow, a prompt or a role, --accept-changes lists which results are still valid and
     what the others cost last time, and continues in a new run that reuses the valid ones. RUN is closed if it
     was not finished.
     """
-    if accept_changes:
+    status = project.run(run).status
+    if accept_changes or status in ENDED:
         preview = project.commands.preview_rerun(run)
-        return confirm_rerun(
-            project, preview, yes=yes, dry=dry_run, detach=detach, as_json=as_json, by=getpass.getuser()
-        )
+        # A run that failed continues without a question, unless the definition is another one.
+        sure = yes or (status in ENDED and not preview.is_changed and not accept_changes)
+        by = getpass.getuser()
+        return confirm_rerun(project, preview, yes=sure, dry=dry_run, detach=detach, as_json=as_json, by=by)
     if dry_run:
-        raise click.UsageError("--dry-run is for --accept-changes")
+        raise click.UsageError("--dry-run is for --accept-changes, and for a run that has ended")
     if detach:
         drive_in_background(project, run)
         click.echo(run)
         return 0
-    commands = (Resume(getpass.getuser()),) if project.run(run).status == "paused" else ()
+    commands = (Resume(getpass.getuser()),) if status == "paused" else ()
     with Foreground(project, run, as_json=as_json) as display:
         park: Park = "clock" if until_idle else display.parks
         driving = partial(project.commands.drive, run, *commands, park=park, observer=display.observer)
