@@ -21,7 +21,7 @@ USES = {
     "Review": "What a reviewer answers; the verdict is taken from it.",
     "Audit": "Scores by criterion, with what to do about them.",
     "Decision": "What the breaker's advisor answers.",
-    "Implementation": "What an agent can report about its own work.",
+    "Implementation": "What an agent can report about its own work. `tests_changed` may be missing.",
 }
 
 

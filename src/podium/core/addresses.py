@@ -24,6 +24,7 @@ INPUTS: Final = "#inputs"
 """The key of a frame's inputs among its variables; a variable's name cannot contain `#`."""
 _ENTRIES: Final = re.compile(r"~\d+|\[\d+\]")
 _VISITS: Final = re.compile(r"~\d+")
+_ATTEMPTS: Final = re.compile(r"(?<=#)\d+")
 _NUMBERS: Final = re.compile(r"~\d+|\[\d+\]|(?<=#)\d+")
 
 
@@ -70,6 +71,11 @@ def without_numbers(path: Address) -> Address:
 def without_visits(path: Address) -> Address:
     """The address shared by all visits of a step and of the blocks around it; iterations stay apart."""
     return Address(_VISITS.sub("", path))
+
+
+def without_attempts(path: Address) -> Address:
+    """The address shared by the gates of all attempts of a step."""
+    return Address(_ATTEMPTS.sub("", path))
 
 
 def without_visit(path: Address) -> Address:

@@ -7,11 +7,20 @@ so that no step needs a scan.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
-from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt, StartTimer, Watch
+from podium.core.effects import (
+    AskPerson,
+    CancelAttempt,
+    Effect,
+    EffectKey,
+    RunAttempt,
+    StartTimer,
+    Watch,
+)
 from podium.core.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -223,6 +232,18 @@ class Visit(NamedTuple):
     fresh: bool
 
 
+class Dispute(NamedTuple):
+    """Earlier tests that a command passed without: they fail on the judged work, whose author gave reasons."""
+
+    step: Address
+    """The command without visits, rounds and attempts: its next end replaces this."""
+    path: Address
+    at: Millis
+    rows: tuple[Mapping[str, Any], ...]
+    """Each test with its id, files, problem and the author's reason."""
+    diff: str
+
+
 class OpenNeeds(NamedTuple):
     left: int
     bad: bool
@@ -288,6 +309,10 @@ class State:
     """Run-wide breaker rules that have been asked about (each is asked once), and agents accepted without a price."""
     unpriced: tuple[str, ...] = ()
     """Agents that have answered without reporting a price."""
+    disputes: tuple[Dispute, ...] = ()
+    """Disputed tests of the run, whether or not a judge has accepted them."""
+    accepted_tests: frozenset[str] = frozenset()
+    """The ids of disputed tests that a judge has accepted."""
     ended: RunEnded | None = None
 
     def __repr__(self) -> str:

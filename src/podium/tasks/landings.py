@@ -15,6 +15,7 @@ from podium.core.decide.admission import width
 from podium.core.decide.attempts import passed_gates
 from podium.core.events import AttemptStarted
 from podium.core.model import Git
+from podium.core.queries.disputes import open_disputes
 from podium.core.queries.graph import TOGETHER, builders_on, fresh_children, join_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Tree
@@ -39,6 +40,7 @@ def land_work_of(state: State, started: AttemptStarted) -> LandWork:
         pieces=tuple(_pieces(state, tree)),
         has_gates=leaf is not None and leaf.place.step.gates is not None,
         judged=None if gates is None else gates.place.start,
+        disputed=tuple(row for dispute in open_disputes(state) for row in dispute.rows),
     )
 
 

@@ -66,6 +66,11 @@ class AttemptResult(TypedDict, total=False):
     coverage: float
     uncompared: str
     """Why the tests could not be compared with those of the base tree."""
+    disputed: Sequence[Mapping[str, Any]]
+    """Earlier tests that fail on the work, whose author gave reasons; a judge has to accept each."""
+    disputed_diff: str
+    not_rerun: Sequence[str]
+    """Changed files with tests inside the code, which cannot be run again as they were."""
 
     # Of agents.
     agent: str
@@ -81,6 +86,10 @@ class AttemptResult(TypedDict, total=False):
     """How many matches of each secret rule were removed from the prompt."""
     summary: str
     verdict: VerdictRecord
+    tests_changed: Sequence[Mapping[str, str]]
+    """The tests that a worker changed on purpose, with its reasons."""
+    accepted_tests: Sequence[str]
+    """The ids of the disputed tests that a reviewer accepts."""
 
     # Of landings.
     onto: str

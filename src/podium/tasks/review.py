@@ -9,6 +9,7 @@ from typing import Any, Final
 from podium.core.addresses import ROOT
 from podium.core.expressions.values import ExprError
 from podium.core.model import Agent, Gates, Review
+from podium.core.queries.disputes import disputes_shown_to
 from podium.core.queries.graph import fresh_children, workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.queries.step_results import fields_of, work_of
@@ -29,6 +30,7 @@ def review_of(state: State, leaf: Leaf) -> ReviewScope:
     works, base = judged_by(state, leaf)
     plan = _plan_before(state, leaf, works)
     last = _last_round(state, leaf)
+    disputes = disputes_shown_to(state, leaf)
     around = state.instances[leaf.place.parent].place.step.verb
     return ReviewScope(
         works=tuple(_asked_and_answered(state, work) for work in works),
@@ -38,6 +40,8 @@ def review_of(state: State, leaf: Leaf) -> ReviewScope:
         open_findings="" if last is None else _open_findings(state, last),
         phrase=around.phrase if isinstance(around, Review) else None,
         inputs=_inputs(state, leaf),
+        disputed=tuple(row for dispute in disputes for row in dispute.rows),
+        disputed_diff="\n".join(dict.fromkeys(dispute.diff for dispute in disputes)),
     )
 
 

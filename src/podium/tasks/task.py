@@ -88,6 +88,9 @@ class ReviewScope:
     """The line that approves, if the review has one."""
     inputs: Any = None
     """The inputs of the workflow, which explain what its steps were asked for."""
+    disputed: tuple[Mapping[str, Any], ...] = ()
+    """Earlier tests that fail on the work, with the author's reasons; the verdict has to accept each."""
+    disputed_diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,14 @@ class CommandWork:
     """The tree that protected files are restored from: the one before the judged work."""
     declared: tuple[str, ...] = ()
     """The globs by which the judged step declares what it changes."""
+    claims: tuple[Mapping[str, Any], ...] = ()
+    """The tests that the author of the judged work changed on purpose: test or file, and why."""
+    has_judge: bool = False
+    """Whether a reviewer or a person can still accept disputed tests."""
+    accepted: tuple[str, ...] = ()
+    """The ids of disputed tests that count as accepted here."""
+    waived: tuple[str, ...] = ()
+    """Globs of tests that gates of the run allow to change, besides those of the command itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +174,8 @@ class LandWork:
     has_gates: bool = False
     judged: Tree | None = None
     """The tree that the step's own gates have passed."""
+    disputed: tuple[Mapping[str, Any], ...] = ()
+    """Disputed tests of the run that no judge has accepted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Final
+from typing import Any, Final
 
 from podium.attempt.activity import AGENT_FILES, ActivityLog
 from podium.attempt.agent.resolve import ResolvedAgent
@@ -69,6 +69,11 @@ class AgentAttempt:
     @property
     def work(self) -> AgentWork:
         return self.task.agent_work
+
+    @property
+    def disputed(self) -> tuple[Mapping[str, Any], ...]:
+        """The disputed tests that a judge has to accept."""
+        return () if self.work.review is None else self.work.review.disputed
 
     @property
     def phrase(self) -> str | None:

@@ -11,7 +11,8 @@ from anyio import to_thread
 from podium.attempt import artifacts
 from podium.attempt.agent import usage as accounting
 from podium.attempt.agent.agent_attempt import AgentAttempt
-from podium.attempt.agent.verdict import verdict_of
+from podium.attempt.agent.tests_changed import claims_in
+from podium.attempt.agent.verdict import accepted_tests, verdict_of
 from podium.attempt.change_policy import objection, protected
 from podium.attempt.host import Host
 from podium.attempt.prompt.excerpt import BLOCKED
@@ -123,7 +124,12 @@ def _verdict(attempt: AgentAttempt, result: AgentResult) -> AttemptEnded:
     if result.trouble is not None and not (result.trouble == "malformed" and attempt.phrase is not None):
         return _troubled(attempt, result, result.trouble, start)
     verdict = verdict_of(
-        result.text, (result.has_value, result.value), nonce=attempt.nonce, tree=start, phrase=attempt.phrase
+        result.text,
+        (result.has_value, result.value),
+        nonce=attempt.nonce,
+        tree=start,
+        phrase=attempt.phrase,
+        disputed=attempt.disputed,
     )
     if isinstance(verdict, OutputFault):
         fields["message"] = verdict.message
@@ -137,6 +143,8 @@ def _verdict(attempt: AgentAttempt, result: AgentResult) -> AttemptEnded:
         "tree": start,
     }
     fields |= {"summary": truncate_for_log(verdict.summary), "verdict": record}
+    if attempt.disputed:
+        fields["accepted_tests"] = accepted_tests(verdict, attempt.disputed)
     end = attempt_ended(attempt.host, attempt.started, "ok", result=fields, tree=start)
     return replace(end, verdict=verdict, digest=digest(result.text, start))
 
@@ -213,6 +221,9 @@ async def _accept(attempt: AgentAttempt, result: AgentResult, value: Value) -> A
     # A text output is the result of the step and later steps read it whole; next to a parsed answer it is only logged.
     text = result.text if step.output.kind == "text" else truncate_for_log(result.text)
     fields: AttemptResult = {"text": text, "output": value.value}
+    claims = claims_in(value.value, result.text)
+    if claims:
+        fields["tests_changed"] = claims
     failure = _reported_failure(attempt, value.value)
     if failure is not None:
         kind, notes = failure

@@ -343,7 +343,7 @@ def _request(
 
 def _schema(attempt: AgentAttempt) -> Mapping[str, Any] | None:
     if attempt.verb.judge:
-        return None if attempt.phrase is not None else review_schema()
+        return None if attempt.phrase is not None else review_schema(accepts_tests=bool(attempt.disputed))
     match attempt.step.output.kind:
         case "schema":
             return attempt.step.output.schema or {}

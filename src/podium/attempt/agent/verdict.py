@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from podium.core.payloads import Verdict
+from podium.core.queries.disputes import ACCEPTED
 from podium.core.types import Tree
 from podium.workflow.contracts.builtin import BUILTIN
 from podium.workflow.contracts.contract import OutputFault, Structured, Value, check_value, read_json
@@ -18,12 +20,16 @@ _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _SCORES: Final = {"minimum": 1, "maximum": 10}
 
 
-def review_schema() -> dict[str, Any]:
+def review_schema(*, accepts_tests: bool = False) -> dict[str, Any]:
     """The Review schema with the nonce and the tree, which bind a verdict to its request."""
     review = BUILTIN["Review"]
     properties = {**review["properties"], "nonce": {"type": "string"}, "tree": {"type": "string"}}
     properties["score"] = {**properties["score"], **_SCORES}
-    return {**review, "properties": properties, "required": [*review["required"], "nonce", "tree"]}
+    required = [*review["required"], "nonce", "tree"]
+    if accepts_tests:
+        properties[ACCEPTED] = {"type": "array", "items": {"type": "string"}}
+        required.append(ACCEPTED)
+    return {**review, "properties": properties, "required": required}
 
 
 def echo_of(tree: Tree | None) -> str:
@@ -31,15 +37,24 @@ def echo_of(tree: Tree | None) -> str:
 
 
 def verdict_of(
-    text: str, structured: Structured, *, nonce: str, tree: Tree | None, phrase: str | None = None
+    text: str,
+    structured: Structured,
+    *,
+    nonce: str,
+    tree: Tree | None,
+    phrase: str | None = None,
+    disputed: Sequence[Mapping[str, Any]] = (),
 ) -> Verdict | OutputFault:
-    """The verdict, or why there is none; an unreadable answer is never an approval."""
+    """The verdict, or why there is none; an unreadable answer is never an approval.
+
+    Work with disputed tests is approved only by a verdict that accepts each of them.
+    """
     if phrase is not None and (approval := _approval_by_phrase(text, phrase, tree)) is not None:
-        return approval
+        return _with_acceptance(approval, disputed, ())
     answer = Value(structured[1]) if structured[0] else read_json(text)
     if isinstance(answer, OutputFault):
         return answer if phrase is None else _rejection_by_text(text, tree)
-    checked = check_value(answer.value, review_schema(), "a Review")
+    checked = check_value(answer.value, review_schema(accepts_tests=bool(disputed)), "a Review")
     if isinstance(checked, OutputFault):
         return checked
     review = checked.value
@@ -52,7 +67,31 @@ def verdict_of(
             f"the verdict is about tree {review['tree']}, but tree {echo_of(tree)} is under review"
         )
     findings = with_ids(review["findings"])
-    return Verdict(review["decision"], float(review["score"]), findings, tree, _summary(review))
+    verdict = Verdict(review["decision"], float(review["score"]), findings, tree, _summary(review))
+    return _with_acceptance(verdict, disputed, review.get(ACCEPTED, ()))
+
+
+def accepted_tests(verdict: Verdict, disputed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The ids of the disputed tests that a verdict accepts."""
+    refused = {finding["id"] for finding in verdict.findings}
+    return [row["id"] for row in disputed if row["id"] not in refused] if verdict.decision != "abort" else []
+
+
+def _with_acceptance(
+    verdict: Verdict, disputed: Sequence[Mapping[str, Any]], accepted: Sequence[str]
+) -> Verdict:
+    """Each disputed test that is not accepted is a finding that no bar lets through."""
+    missing = [row for row in disputed if row["id"] not in accepted]
+    if not missing or verdict.decision == "abort":
+        return verdict
+    own = [finding for finding in verdict.findings if finding["id"] not in {row["id"] for row in missing}]
+    return replace(verdict, decision="reject", findings=(*own, *map(_unaccepted, missing)))
+
+
+def _unaccepted(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    named = row["test"] or ", ".join(row["files"])
+    issue = f"the changed test is not accepted: {named} {row['problem']}"
+    return {"id": row["id"], "severity": "critical", "issue": issue, "status": "open"}
 
 
 def _approval_by_phrase(text: str, phrase: str, tree: Tree | None) -> Verdict | None:

@@ -147,7 +147,8 @@ def _excerpt(attempt: AgentAttempt) -> str:
 def _shape(attempt: AgentAttempt) -> str:
     config = attempt.work.config
     if attempt.verb.judge:
-        return render_partial(
-            config, "verdict", excerpt.verdict_shape(attempt.started, attempt.nonce, attempt.phrase)
+        shape = excerpt.verdict_shape(
+            attempt.started, attempt.nonce, attempt.phrase, accepts_tests=bool(attempt.disputed)
         )
+        return render_partial(config, "verdict", shape)
     return render_partial(config, "answer", excerpt.answer_shape(attempt.step.output))

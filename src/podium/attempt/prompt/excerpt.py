@@ -100,10 +100,13 @@ def answer_shape(output: Output) -> Mapping[str, Any]:
     return {"kind": output.kind, "choices": output.choices, "shape": shape}
 
 
-def verdict_shape(started: AttemptStarted, nonce: str, phrase: str | None) -> Mapping[str, Any]:
+def verdict_shape(
+    started: AttemptStarted, nonce: str, phrase: str | None, *, accepts_tests: bool = False
+) -> Mapping[str, Any]:
     return {
         "phrase": "" if phrase is None else fence(phrase),
-        "shape": _shape(review_schema()),
+        "shape": _shape(review_schema(accepts_tests=accepts_tests)),
+        "accepts_tests": accepts_tests,
         "nonce": nonce,
         "tree": echo_of(started.start),
     }

@@ -44,6 +44,7 @@ def material_of(
         "results": [_result_of(work, nonce) for work in review.works],
         "plan": "" if review.plan is None else _result_of(review.plan, nonce, label="plan")["output"],
         "findings": quote_block(findings, "findings", nonce) if findings else "",
+        **_disputed(review, nonce),
     }
     return render_partial(config, "judged", facts)
 
@@ -64,6 +65,19 @@ def _change(host: Host, review: ReviewScope, tree: Tree | None, nonce: str) -> M
         "diff": quote_block(change.text, "diff", nonce),
         "cut": DIFF_BYTES if change.cut else 0,
         **whole_files(host, paths[:SHOWN_PATHS], nonce, before=base, after=tree),
+    }
+
+
+def _disputed(review: ReviewScope, nonce: str) -> Mapping[str, str]:
+    if not review.disputed:
+        return {"disputed": "", "disputed_diff": ""}
+    rows = (
+        f"{row['id']}: {row['test'] or ', '.join(row['files'])} {row['problem']}; the author says: {row['why']}"
+        for row in review.disputed
+    )
+    return {
+        "disputed": quote_block(truncate_middle("\n".join(rows), OUTPUT), "tests", nonce),
+        "disputed_diff": quote_block(truncate_middle(review.disputed_diff, DELTA_BYTES), "diff", nonce),
     }
 
 

@@ -11,6 +11,7 @@ from podium.core.events import ApprovalAsked, ApprovalGiven, Event, StepEnded
 from podium.core.messages import Approve, Jump, Refusal
 from podium.core.model import Block, Call, Gates, Human, Oversight, Review
 from podium.core.policy import PolicyRule
+from podium.core.queries.disputes import ACCEPTED, accepted_by_person, disputes_shown_to
 from podium.core.queries.evaluate import try_evaluate, try_fill
 from podium.core.queries.graph import NO_VERDICT, body_of, workflow_of
 from podium.core.state import Instance, Leaf, State
@@ -47,12 +48,13 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
         silence="passed" if rule.level == "notify" else "timeout",
         remind=None if oversight.remind is None else Millis(now + oversight.remind),
         escalate=None if oversight.escalate_after is None else Millis(now + oversight.escalate_after),
-        key=_key(leaf, verb),
+        key=_key(state, leaf, verb),
     )
 
 
-def _key(leaf: Leaf, verb: Human) -> str:
-    question = f"{leaf.place.topic}\0{verb.question.text}"
+def _key(state: State, leaf: Leaf, verb: Human) -> str:
+    disputed = (str(row["id"]) for dispute in disputes_shown_to(state, leaf) for row in dispute.rows)
+    question = "\0".join((leaf.place.topic, verb.question.text, *disputed))
     return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -98,7 +100,7 @@ def _oversight_error(instance: Instance, message: str, now: Millis) -> StepEnded
     return StepEnded(now, instance.place.path, "error", "expression", 1, message=message)
 
 
-def after_person(leaf: Leaf, verb: Human, now: Millis) -> StepEnded:
+def after_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> StepEnded:
     """The end of a question after a person's answer, or after the time to answer ran out."""
     path, request = leaf.place.path, leaf.approval_request
     assert request is not None
@@ -113,10 +115,19 @@ def after_person(leaf: Leaf, verb: Human, now: Millis) -> StepEnded:
         "text": last.text,
         "action": last.action,
     }
+    accepted = accepted_by_person(state, leaf) if _accepts_tests(leaf, verb, last.action) else ()
+    if accepted:
+        result[ACCEPTED] = list(accepted)
     if verb.answers or leaf.place.role in ("question", "advice"):
         result["output"] = last.answer if last.answer is not None else last.text
     reason = "" if outcome == "passed" else outcome
     return StepEnded(now, path, outcome, reason, exit=0 if outcome == "passed" else 4, result=result)
+
+
+def _accepts_tests(leaf: Leaf, verb: Human, action: str) -> bool:
+    """Whether an answer approves work; most of the engine's own questions are about something else."""
+    judges = leaf.place.role == "step" or leaf.place.topic == NO_VERDICT
+    return action == "approve" and not verb.answers and judges
 
 
 def _outcome(action: str) -> Outcome:

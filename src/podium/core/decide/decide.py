@@ -338,7 +338,7 @@ def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | None:
 def _after_answer(state: State, leaf: Leaf, now: Millis) -> Event | None:
     match leaf.place.step.verb:
         case Human() as verb:
-            return after_person(leaf, verb, now)
+            return after_person(state, leaf, verb, now)
         case Wait() as verb:
             return _after_wait(leaf, verb, now)
         case _:

@@ -8,6 +8,7 @@ from typing import Final
 from podium.core import addresses
 from podium.core.effects import EffectKind
 from podium.core.events import StepEnded
+from podium.core.evolve.disputes import record
 from podium.core.evolve.leaves import leave_queue
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.evolve.scopes import side_of
@@ -47,6 +48,7 @@ def end(state: State, event: StepEnded) -> State:
         _drop_tickets(state, instance)
         ended_instance = instance._replace(phase="ended", ending=event)
     state.instances.put(event.path, ended_instance)
+    state = record(state, ended_instance, event)
     for kind in MAY_ASK[instance.phase]:
         state.pending.discard((kind, event.path))
     for name, value in event.sets:

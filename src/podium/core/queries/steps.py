@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
 
 from podium.core import addresses
 from podium.core.model import (
@@ -10,6 +12,7 @@ from podium.core.model import (
     Call,
     ForEach,
     Gates,
+    Human,
     Members,
     Repeat,
     Review,
@@ -19,6 +22,9 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.types import Address
+
+WITHOUT_PERSON: Final = ("auto", "notify")
+"""Levels of oversight at which a question is passed without a person."""
 
 
 def children_of(verb: ScopeVerb) -> tuple[Step, ...]:
@@ -74,3 +80,55 @@ def _children(verb: Verb) -> tuple[Step, ...]:
             return children_of(verb)
         case _:
             return ()
+
+
+def written_touches(step: Step) -> tuple[str, ...]:
+    """The globs of `touches` that are written out; expressions are not known before the run."""
+    touches = step.touches if isinstance(step.touches, tuple) else ()
+    return tuple(glob for glob in touches if isinstance(glob, str))
+
+
+def has_judge_after(chain: Sequence[Step]) -> bool:
+    """Whether a review or a person judges the work after this step, given the step and the steps around it."""
+    for inner, around in pairwise(chain):
+        later = _after(inner, around.verb)
+        if around.gates is not None and inner is not around.gates:
+            later = (*later, around.gates)
+        if any(_has_judge(step) for step in later):
+            return True
+    return False
+
+
+def _after(inner: Step, verb: Verb) -> tuple[Step, ...]:
+    """The steps that start only after this one has ended."""
+    if isinstance(verb, Gates):
+        # Commands run before the judges among the gates, in whatever order they are written.
+        return tuple(step for step in verb.members if step is not inner)
+    body = verb.workflow.body if isinstance(verb, Call) else verb
+    if not isinstance(body, Block) or body.kind == "par":
+        return ()
+    at = next((index for index, step in enumerate(body.steps) if step is inner), None)
+    if at is None:
+        return ()
+    if body.kind == "seq":
+        return body.steps[at + 1 :]
+    return tuple(body.steps[index] for index in _dependents(body, at))
+
+
+def _dependents(body: Block, at: int) -> set[int]:
+    later, todo = set[int](), [at]
+    while todo:
+        new = set(body.dependents[todo.pop()]) - later
+        later |= new
+        todo.extend(new)
+    return later
+
+
+def _has_judge(step: Step) -> bool:
+    verb = step.verb
+    if isinstance(verb, Review):
+        return True
+    if isinstance(verb, Human):
+        return not verb.answers and verb.oversight.level not in WITHOUT_PERSON
+    inner = top_steps(verb.workflow) if isinstance(verb, Call) else ()
+    return any(_has_judge(child) for child in (*inner, *inner_steps(step)))

@@ -18,16 +18,18 @@ from podium.core.effects import (
 )
 from podium.core.ledger import working_time
 from podium.core.model import Agent, Human, Wait
-from podium.core.queries.graph import PRICE, actions_of
+from podium.core.queries.disputes import disputes_shown_to
+from podium.core.queries.graph import NO_VERDICT, PRICE, actions_of
 from podium.core.state import Instance, Leaf, State, is_parkable
 from podium.core.types import Millis
 from podium.views.format import first_of
-from podium.views.plain import one_line
+from podium.views.plain import one_line, visible
 from podium.views.run.builder import kind_of_question
 from podium.views.run.checks import with_checks
 from podium.views.run.view import LimitView, Pending, RunView
 
 MOST_FILES: Final = 20
+DISPUTED: Final = "Earlier tests do not pass on this work; to approve is to accept that they change:"
 Render: TypeAlias = Callable[[State, Leaf], str]
 """Renders the text of a question. Rendering prompts is not part of the views."""
 
@@ -115,7 +117,7 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         kind=kind,
         since=request.at,
         due=request.expires,
-        question=render(state, leaf),
+        question=f"{render(state, leaf)}{_disputed_tests(state, leaf)}",
         actions=actions_of(step),
         by=request.by,
         approvals=request.approvals,
@@ -125,6 +127,24 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         base=leaf.place.base,
         tree=request.tree,
     )
+
+
+def _disputed_tests(state: State, leaf: Leaf) -> str:
+    """The disputed tests that an approval accepts, so that the person who approves has seen them."""
+    verb = leaf.place.step.verb
+    judges = leaf.place.role == "step" or leaf.place.topic == NO_VERDICT
+    asks_approval = isinstance(verb, Human) and not verb.answers and judges
+    disputes = disputes_shown_to(state, leaf) if asks_approval else ()
+    if not disputes:
+        return ""
+    rows = (
+        f"- {one_line(row['test'] or ', '.join(row['files']), 200)} {one_line(row['problem'], 200)}; "
+        f"the author says: {one_line(row['why'], 500)}"
+        for dispute in disputes
+        for row in dispute.rows
+    )
+    changed = "\n".join(visible(diff) for diff in dict.fromkeys(dispute.diff for dispute in disputes))
+    return "\n\n".join(("", DISPUTED, "\n".join(rows), changed)).rstrip()
 
 
 def _wait(leaf: Leaf, since: Millis, due: Millis | None) -> Pending:

@@ -6,10 +6,11 @@ Lists are required but may be empty: a missing list was forgotten, while [] is a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.workflow.expressions.types import Type, parse_shorthand, to_json_schema
+from podium.workflow.expressions.types import MapOf, Type, parse_shorthand, to_json_schema
 
 FINDING: Final = {
     "id": "optional string",
@@ -22,6 +23,8 @@ FINDING: Final = {
 }
 
 INTERFACE: Final = {"file": "path", "text": "string", "check": "optional [string]"}
+
+TEST_CHANGE: Final = {"test": "optional string", "file": "optional path", "why": "string"}
 
 COMPONENT: Final = {"description": "string", "touches": ["path"], "needs": ["string"]}
 
@@ -72,12 +75,21 @@ SHORTHAND: Final[Mapping[str, Mapping[str, Any]]] = {
         "files": ["path"],
         "blockers": ["string"],
         "next_step": "optional string",
+        "tests_changed": [TEST_CHANGE],
     },
 }
 
-TYPES: Final[Mapping[str, Type]] = MappingProxyType(
-    {name: parse_shorthand(fields, name=name) for name, fields in SHORTHAND.items()}
-)
+OPTIONAL_LISTS: Final = {"Implementation": frozenset({"tests_changed"})}
+"""Lists of records that may be missing; the shorthand has no word for that."""
+
+
+def _type_of(name: str) -> Type:
+    described = parse_shorthand(SHORTHAND[name], name=name)
+    assert isinstance(described, MapOf)
+    return replace(described, optional=described.optional | OPTIONAL_LISTS.get(name, frozenset()))
+
+
+TYPES: Final[Mapping[str, Type]] = MappingProxyType({name: _type_of(name) for name in SHORTHAND})
 
 BUILTIN: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {name: to_json_schema(described) for name, described in TYPES.items()}

@@ -90,6 +90,8 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
                 "plan": (),
                 "results": (),
                 "findings": (),
+                "disputed": (),
+                "disputed_diff": (),
             },
             ("nonce", "diff", "results", "findings"),
         ),
@@ -110,7 +112,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
         "task": Partial("The task of a step that has no prompt", {"step": _STEP, "judge": ()}),
         "verdict": Partial(
             "The required form of a verdict",
-            {"phrase": (), "shape": (), "nonce": (), "tree": ()},
+            {"phrase": (), "shape": (), "nonce": (), "tree": (), "accepts_tests": ()},
             ("phrase", "shape", "nonce", "tree"),
         ),
     }

@@ -250,4 +250,6 @@ def _verdict(rule: Rule, request: AgentRequest) -> dict[str, Any]:
         "summary": (spec.summary if spec is not None else "") or rule.text or "",
         "nonce": request.nonce,
         "tree": request.tree,
+        # A script does not know the ids of disputed tests, so it accepts none.
+        **({"accepted_tests": []} if "accepted_tests" in (request.schema or {}).get("required", ()) else {}),
     }
