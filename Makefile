@@ -118,5 +118,5 @@ setup:
 	@sh tools/setup.sh
 
 clean: ## remove everything that was made here
-	rm -rf .venv .venv-bench .venv-live build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-bench .venv-live .venv-js .venv-tox build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,28 +36,40 @@ def fresh(root: Path) -> Mapping[str, str]:
     """Every page that has a generated part, by its path, as it should be."""
     from tools.pages.stage import pages, replayed
 
-    written = generated()
+    written = {path: write() for path, write in generated().items()}
     shown = {path: (root / path).read_text("utf-8") for path in pages(root) if path not in written}
     return {**written, **{path: replayed(text, root) for path, text in shown.items() if "```console" in text}}
 
 
-def generated() -> Mapping[str, str]:
-    """The pages that are written from the code alone."""
-    from tools.pages import agents, cli, events, outcomes, partials, roles, schemas, states, templates
+def generated() -> Mapping[str, Callable[[], str]]:
+    """What writes each page that comes from the code alone."""
+    from tools.pages import (
+        agents,
+        cli,
+        events,
+        outcomes,
+        partials,
+        roles,
+        schemas,
+        states,
+        steering,
+        templates,
+    )
     from tools.pages.markdown import noticed
     from tools.pages.validation import rules_page
 
     return {
-        "docs/reference/agent-matrix.md": agents.page(),
-        "docs/reference/cli.md": cli.page(),
-        "docs/reference/events.md": events.page(),
-        "docs/reference/outcomes.md": outcomes.page(),
-        "docs/reference/partials.md": partials.page(),
-        "docs/reference/roles.md": roles.page(),
-        "docs/reference/schemas.md": schemas.page(),
-        "docs/reference/states.md": states.page(),
-        "docs/reference/templates.md": templates.page(),
-        "docs/reference/validation.md": noticed(rules_page()),
+        "docs/reference/agent-matrix.md": agents.page,
+        "docs/reference/cli.md": cli.page,
+        "docs/reference/events.md": events.page,
+        "docs/reference/outcomes.md": outcomes.page,
+        "docs/reference/partials.md": partials.page,
+        "docs/reference/roles.md": roles.page,
+        "docs/reference/schemas.md": schemas.page,
+        "docs/reference/states.md": states.page,
+        "docs/reference/steering-files.md": steering.page,
+        "docs/reference/templates.md": templates.page,
+        "docs/reference/validation.md": lambda: noticed(rules_page()),
     }
 
 

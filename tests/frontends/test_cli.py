@@ -47,7 +47,7 @@ def test_a_good_file_validates_with_exit_0(project: Path) -> None:
     done = podium("validate", "good.yaml", cwd=project)
 
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "good.yaml: good\n  runs tests: test (tests)\n"
+    assert done.stderr == "good.yaml: good\n  runs tests: test (tests, no judge: changed tests fail)\n"
 
 
 def test_all_mistakes_are_told_at_once_with_exit_2(project: Path) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from podium.workflow.test_gates import (
-    executed_tests,
-    files_without_tests,
+from podium.workflow.test_gates.files import (
+    has_inline_tests,
+    is_shadow,
+    is_stub,
     is_test_file,
-    judge_programs,
-    list_suites,
-    runner_of,
-    shadows_module,
+    may_have_inline_tests,
     steers_tests,
 )
+from podium.workflow.test_gates.listing import (
+    list_suites,
+)
+from podium.workflow.test_gates.output import ended_early, executed_tests, listed_tests
+from podium.workflow.test_gates.programs import judge_programs
+from podium.workflow.test_gates.runners import runner_of
 from tests.workflow.compiling import compile_text
 
 
@@ -111,13 +116,25 @@ def test_settings_of_runners_steer_tests(path: str) -> None:
         ("argparse/__init__.py", True),
         ("src/pytest.py", True),
         ("lib/_pytest/x.py", True),
-        ("src/json.py", False),
+        ("src/json.py", True),
+        ("pkg/json.py", False),
+        ("pytest", True),
+        ("src/pytest.pyc", True),
+        ("unittest.cpython-311-x86_64-linux-gnu.so", True),
+        ("platform", False),
         ("app.py", False),
         ("json.txt", False),
     ],
 )
 def test_a_file_may_take_the_place_of_a_module(path: str, expected: bool) -> None:
-    assert shadows_module(path) is expected
+    assert is_shadow(path, {"src", "lib"}.__contains__) is expected
+
+
+@pytest.mark.parametrize("path", ["json.py", "argparse/new.py", "src/pytest.py", "lib/_pytest/x.py"])
+def test_a_module_that_was_there_before_is_the_projects_own(path: str) -> None:
+    earlier = {"json.py", "argparse", "src/pytest.py", "lib/_pytest"}
+
+    assert not is_shadow(path, earlier.__contains__)
 
 
 @pytest.mark.parametrize(
@@ -140,11 +157,11 @@ def test_the_output_says_how_many_tests_were_executed(runner: str, output: str, 
     assert executed_tests(runner, output) == executed
 
 
-def test_node_names_files_without_tests() -> None:
+def test_node_names_ended_early() -> None:
     output = "ok 1 - /p/tests/a.test.js\nok 2 - adds\n✔ tests/b.test.mjs (12.5ms)\n"
 
-    assert files_without_tests("node", output) == {"/p/tests/a.test.js", "tests/b.test.mjs"}
-    assert files_without_tests("pytest", output) == frozenset()
+    assert ended_early("node", output) == {"/p/tests/a.test.js", "tests/b.test.mjs"}
+    assert ended_early("pytest", output) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -186,6 +203,142 @@ def test_a_workflow_lists_its_commands_that_run_tests(tmp_path: Path) -> None:
     workflow = compile_text(tmp_path, text)
 
     assert [tuple(suite) for suite in list_suites(workflow)] == [
-        *(("a", "pytest"), ("b", "tests"), ("c", "junit")),
-        *(("d", "tests"), ("g", "tests")),
+        *(("a", "pytest", True), ("b", "tests", True), ("c", "junit", True)),
+        *(("d", "tests", True), ("g", "tests", False)),
     ]
+
+
+JUDGED = """
+    agents: {w: {type: scripted}}
+    steps:
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "judged"),
+    [
+        ("a: {agent: w, prompt: x, gates: [{run: pytest}, {human: Good}]}", True),
+        ("a: {agent: w, prompt: x, gates: [{run: pytest}, {review: w}]}", True),
+        ("a: {agent: w, prompt: x, gates: [{run: pytest}]}", False),
+        ("b: {human: Start}\n      a: {agent: w, prompt: x, gates: [{run: pytest}]}", False),
+        ("a: {run: pytest}\n      b: {human: Good, level: notify}", False),
+        ("a: {run: pytest}\n      b: {human: Which, output: text}", False),
+        ("a: {run: pytest}\n      b: {parallel: true, steps: {c: {human: Good}}}", True),
+        ("p: {parallel: true, steps: {a: {run: pytest}, b: {human: Good}}}", False),
+        ("p: {steps: {a: {run: pytest}}, gates: [{human: Good}]}", True),
+        ("a: {for_each: [1], run: pytest}\n      b: {human: Good}", True),
+        ("a: {run: pytest, needs: []}\n      b: {human: Good, needs: [a]}", True),
+        (
+            "a: {run: pytest, needs: []}\n      c: {run: [x], needs: [a]}\n      b: {human: Good, needs: [c]}",
+            True,
+        ),
+        ("a: {run: pytest, needs: []}\n      b: {human: Good, needs: []}", False),
+    ],
+)
+def test_a_workflow_tells_whether_a_judge_follows_the_tests(steps: str, judged: bool, tmp_path: Path) -> None:
+    workflow = compile_text(tmp_path, f"{JUDGED}      {steps}\n")
+
+    assert [suite.judged for suite in list_suites(workflow)] == [judged]
+    assert all(("no judge" in suite.described) is not judged for suite in list_suites(workflow))
+
+
+def test_a_command_of_expressions_only_runs_no_tests_as_far_as_can_be_seen(tmp_path: Path) -> None:
+    workflow = compile_text(
+        tmp_path, '\n    inputs: {tool: string}\n    steps: {a: {run: ["${{ inputs.tool }}"]}}'
+    )
+
+    assert list_suites(workflow) == ()
+
+
+@pytest.mark.parametrize(
+    ("runner", "output", "tests"),
+    [
+        ("go", "--- PASS: TestA (0.00s)\n    --- SKIP: TestA/b (0.00s)\nok  \tapp\t0.1s\n--- FAIL: TestC (0.00s)\nFAIL\nFAIL\tapp/c\t0.1s\n",
+         {"app.TestA": "passed", "app.TestA/b": "skipped", "app/c.TestC": "failed"}),
+        ("go", '{"Action":"pass","Package":"p","Test":"T"}\n{"Action":"output"}\nnoise\n[]\n', {"p.T": "passed"}),
+        ("cargo", "test a ... ok\ntest a ... FAILED\ntest b ... ignored, why\ntest src/lib.rs - f (line 3) ... ok\n",
+         {"a": "passed", "a (2)": "failed", "b": "skipped", "src/lib.rs - f": "passed"}),
+        ("unittest", "test_a (t.T.test_a)\nwords ... ok\ntest_b (t.T) ... noise\nFAIL\nt.z (unittest.loader._FailedTest.t.z) ... ERROR\ntest_s (t.T.test_s) ... skipped 'x'\nok\n\n======\nFAIL: test_b (t.T)\n",
+         {"t.T.test_a": "passed", "t.T.test_b": "failed", "t.z": "error", "t.T.test_s": "skipped"}),
+        ("node", "ok 1 - adds\nnot ok 2 - fails\nok 3 - later # SKIP\n", {"adds": "passed", "fails": "failed", "later": "skipped"}),
+        ("node", "✔ adds (1.5ms)\n✖ fails (2ms)\n﹣ later (0.1ms) # SKIP\n✖ failing tests:\n✖ fails (2ms)\n",
+         {"adds": "passed", "fails": "failed", "later": "skipped"}),
+        ("jest", "", None),
+    ],
+)  # fmt: skip
+def test_the_output_lists_the_tests(runner: str, output: str, tests: dict[str, str] | None) -> None:
+    assert listed_tests(runner, output) == tests
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "expected"),
+    [
+        ("src/lib.rs", b"#[cfg(test)]\nmod tests {}", True),
+        ("src/lib.rs", b"#[tokio::test]\nasync fn f() {}", True),
+        ("src/lib.rs", b"/// ```\n/// f();\n", True),
+        ("src/lib.rs", b"fn f() {}", False),
+        ("app.py", b'"""\n>>> 1\n1\n"""', True),
+        ("lib/a.ts", b"if (import.meta.vitest) {}", True),
+        ("sub/Cargo.toml", b"[lib]\ntest = false", True),
+    ],
+)
+def test_tests_inside_code_are_noticed(path: str, content: bytes, expected: bool) -> None:
+    assert may_have_inline_tests(path)
+    assert has_inline_tests(path, content) is expected
+
+
+def test_a_folder_of_pythonpath_may_hide_a_module_too() -> None:
+    assert is_shadow("code/json.py", set[str]().__contains__, ("code",))
+    assert not is_shadow("code/json.py", {"code/json.py"}.__contains__, ("code",))
+
+
+def test_declarations_beside_code_hide_it_from_a_type_checker() -> None:
+    assert is_stub("src/app.pyi", {"src/app.py"}.__contains__)
+    assert not is_stub("src/new.pyi", {"src/app.py"}.__contains__)
+    assert not is_stub("src/app.py", {"src/app.py"}.__contains__)
+
+
+GO_LINES = "=== RUN   TestA\n--- PASS: TestA (0.00s)\n"
+
+
+def test_a_test_of_go_that_did_not_end_took_its_process_along() -> None:
+    output = f"{GO_LINES}=== RUN   TestB\nok  \tapp\t0.1s\n"
+
+    assert listed_tests("go", output) == {"app.TestA": "passed", "app.TestB": "error"}
+    events = [{"Action": "run", "Package": "app", "Test": "TestB"}, {"Action": "output", "Output": "x"}]
+    assert listed_tests("go", "\n".join(map(json.dumps, events)) + "\n[1]\nno json") == {"app.TestB": "error"}
+
+
+def test_a_result_after_unfinished_output_counts() -> None:
+    assert listed_tests("go", "=== RUN   TestA\nabc--- PASS: TestA (0.00s)\nok  \tapp\t0.1s\n") == {
+        "app.TestA": "passed"
+    }
+    assert listed_tests("go", "--- PASS: TestA (0.00s)\nok  \tapp\t0.1s\n") == {"app.TestA": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("runner", "output", "early"),
+    [
+        ("go", f"{GO_LINES}ok  \tapp\t0.1s\nok  \tother\t0.1s\n", {"other"}),
+        ("go", "ok  \tapp\t0.1s\n?   \tx\t[no test files]\nok  \ty\t0.1s [no tests to run]\n", {"app"}),
+        ("go", '{"Action":"output","Package":"app","Output":"ok  \\tapp\\t0.1s\\n"}\n{"Action":"pass","Package":"app"}', {"app"}),
+        ("other", "ok 1 - tests/a.test.js\n", {"tests/a.test.js"}),
+        ("cargo", "ok", set()),
+    ],
+)  # fmt: skip
+def test_packages_and_files_that_passed_without_a_test_are_named(
+    runner: str, output: str, early: set[str]
+) -> None:
+    assert ended_early(runner, output) == early
+
+
+def test_a_program_of_cargo_that_gives_no_result_ended_early() -> None:
+    done = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed\n"
+
+    assert listed_tests("cargo", done) == {"a": "passed"}
+    assert listed_tests("cargo", f"running 2 tests\ntest a ... ok\n{done}") == {
+        "a": "passed",
+        "test program 1": "error",
+        "a (2)": "passed",
+    }
+    assert listed_tests("cargo", f"{done}running 2 tests\n") == {"a": "passed", "test program 2": "error"}

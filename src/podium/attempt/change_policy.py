@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Final
 
@@ -12,17 +11,16 @@ from podium.core.expressions.nodes import Names, Node
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import Meter, as_text, is_list
 from podium.core.globs import glob_matches, protects
-from podium.core.model import Agent, Command, Gates, Step
+from podium.core.model import Agent, Gates, Step
+from podium.core.queries.steps import written_touches
 from podium.core.types import Reason, Tree
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.names import fold_name
 from podium.views.format import first_of
-from podium.workflow.test_gates import judge_programs
+from podium.workflow.test_gates.programs import gate_programs
 
 MAX_LISTED_PATHS: Final = 20
-EVERYTHING: Final = ("**", "*", "**/*", "./**")
-"""Globs that say nothing about what a step is there to change."""
 
 
 def objection(host: Host, step: Step, names: Names, change: CapturedChange) -> tuple[Reason, str] | None:
@@ -63,29 +61,10 @@ def protected(
 
 def _programs_of_gates(host: Host, step: Step, base: Tree | None) -> frozenset[str]:
     gates = step.gates.verb.members if step.gates is not None and isinstance(step.gates.verb, Gates) else ()
-    declared = (
-        tuple(glob for glob in step.touches if isinstance(glob, str))
-        if isinstance(step.touches, tuple)
-        else ()
-    )
-    programs = {path for gate in gates for path in gate_programs(gate, declared)}
+    programs = {path for gate in gates for path in gate_programs(gate, written_touches(step))}
     if not programs or host.repository is None or base is None:
         return frozenset()
     return frozenset(programs & {path for path, _ in files(read_listing(trees(host.repository), base))})
-
-
-def gate_programs(gate: Step, declared: Iterable[str]) -> tuple[str, ...]:
-    """Programs of the tree that a gate starts, relative to the top, without those that the judged step declares to change.
-
-    Only what is written out counts: a value is not known before the work.
-    """
-    verb, folder = gate.verb, gate.settings.dir or "."
-    if not isinstance(verb, Command) or not isinstance(folder, str):
-        return ()
-    words = [word if isinstance(word, str) else "" for word in verb.argv]
-    paths = (os.path.normpath(f"{folder}/{program}") for program in judge_programs(words, verb.script))
-    own = tuple(glob for glob in declared if glob not in EVERYTHING)
-    return tuple(path for path in paths if not path.startswith("..") and not _any(own, path))
 
 
 def globs_of(step: Step, names: Names) -> tuple[str, ...] | None:

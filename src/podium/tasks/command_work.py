@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from podium.core import addresses
@@ -11,16 +12,19 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import ExprError, Names, NeedFact
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import Meter, as_text, is_list, is_map
-from podium.core.model import Command, Gates, Repeat, Step
+from podium.core.model import Call, Command, Gates, Git, Repeat, Step
 from podium.core.payloads import Amounts
+from podium.core.queries.disputes import claims_before, claims_of, steps_above
 from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
+from podium.core.queries.steps import all_steps, has_judge_after, written_touches
 from podium.core.state import Instance, Leaf, State
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Millis, Tree
 from podium.tasks.reads import chains_read
 from podium.tasks.task import AttemptTask, CommandWork, Fact
 from podium.tasks.task_names import capture
+from podium.workflow.test_gates.listing import has_earlier_files
 
 
 def command_work_of(state: State, started: AttemptStarted) -> CommandWork:
@@ -29,13 +33,32 @@ def command_work_of(state: State, started: AttemptStarted) -> CommandWork:
     protected_from = _tree_before_work(leaf, state)
     has_own_base = gates is None and started.base != started.start
     before = started.base if has_own_base else protected_from
-    declared = () if gates is None else _declared(state.instances[gates.place.parent])
-    return CommandWork(gates is not None, before, protected_from, declared)
+    declared = () if gates is None else written_touches(state.instances[gates.place.parent].place.step)
+    work = CommandWork(gates is not None, before, protected_from, declared)
+    if not has_earlier_files(leaf.place.step.verb):
+        return work
+    return replace(work, **_judging_of_tests(leaf, gates, state))
 
 
-def _declared(judged: Instance) -> tuple[str, ...]:
-    touches = judged.place.step.touches
-    return tuple(glob for glob in touches if isinstance(glob, str)) if isinstance(touches, tuple) else ()
+def _judging_of_tests(leaf: Instance, gates: Instance | None, state: State) -> Mapping[str, Any]:
+    """What counts if earlier tests fail: the author's reasons, and whether a judge can accept them."""
+    judged = None if gates is None else state.instances[gates.place.parent]
+    is_landing = judged is not None and isinstance(judged.place.step.verb, Git)
+    return {
+        "claims": claims_before(state, leaf) if judged is None else claims_of(state, judged),
+        "has_judge": has_judge_after(steps_above(state, leaf)),
+        "accepted": tuple(sorted(state.accepted_tests)),
+        "waived": _waived_tests(state) if is_landing else (),
+    }
+
+
+def _waived_tests(state: State) -> tuple[str, ...]:
+    """A landing is judged as a whole, so what one command of the run may let pass counts for all."""
+    root = state.root.verb
+    commands = [step.verb for _, step, _ in all_steps(root.workflow)] if isinstance(root, Call) else []
+    tests = [verb.tests for verb in commands if isinstance(verb, Command) and verb.tests is not None]
+    globs = (glob for each in tests for glob in each.may_change)
+    return tuple(dict.fromkeys(glob for glob in globs if isinstance(glob, str)))
 
 
 def rechecks_of(state: State, tree: Tree, below: Address | None = None) -> tuple[AttemptTask, ...]:
@@ -52,7 +75,7 @@ def rechecks_of(state: State, tree: Tree, below: Address | None = None) -> tuple
             continue
         if instance.place.start == tree or (below is None and _is_gate_of_joined(state, instance)):
             passed.setdefault(_key(state, instance), instance)
-    return tuple(_recheck(state, leaf) for leaf in passed.values())
+    return tuple(_recheck(state, leaf, below) for leaf in passed.values())
 
 
 def facts_of(instance: Instance) -> tuple[Fact, ...]:
@@ -85,8 +108,12 @@ def to_plain(value: Any) -> Any:
     return {key: to_plain(item) for key, item in value.items()} if is_map(value) else value
 
 
-def _recheck(state: State, leaf: Leaf) -> AttemptTask:
-    """The start is filled in later, when the tree that the command must pass on is known."""
+def _recheck(state: State, leaf: Leaf, below: Address | None) -> AttemptTask:
+    """The start is filled in later, when the tree that the command must pass on is known.
+
+    Before a landing only accepted tests count; a member that is merged may still wait for its judge.
+    """
+    pending = set() if below is None else {str(row["id"]) for each in state.disputes for row in each.rows}
     step, start = leaf.place.step, leaf.place.start
     started = AttemptStarted(
         at=Millis(0),
@@ -102,7 +129,13 @@ def _recheck(state: State, leaf: Leaf) -> AttemptTask:
         started=started,
         step=step,
         values=capture(InstanceNames(state, leaf), chains),
-        work=CommandWork(gates is not None, start, _tree_before_work(leaf, state)),
+        work=CommandWork(
+            gates is not None,
+            start,
+            _tree_before_work(leaf, state),
+            accepted=tuple(sorted(state.accepted_tests | pending)),
+            waived=_waived_tests(state) if below is None else (),
+        ),
         view=tree_in_view(leaf),
         facts=facts_of(leaf),
     )

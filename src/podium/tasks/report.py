@@ -41,6 +41,17 @@ class Evidence(TypedDict):
     reports: list[str]
 
 
+class FailedTests(TypedDict):
+    """What a test runner reports about failed tests."""
+
+    failed: int
+    total: int | None
+    """None if the runner does not say how many it ran; 0 if none ran, because something is wrong before the tests."""
+    first: str
+    """The name of the first failed test, or of the file that could not be loaded."""
+    assertion: str
+
+
 class AttemptResult(TypedDict, total=False):
     text: str
     message: str

@@ -87,6 +87,16 @@ PYTEST: Final = (
     ),
     Case(
         "pytest",
+        "pytest.toml takes over",
+        put("pytest.toml", '[pytest]\npythonpath = ["src"]\naddopts = ["-k", "zero"]'),
+    ),
+    Case(
+        "pytest",
+        "a hidden .pytest.toml takes over",
+        put(".pytest.toml", '[pytest]\npythonpath = ["src"]\naddopts = ["-k", "zero"]'),
+    ),
+    Case(
+        "pytest",
         "a hidden .pytest.ini deselects it",
         put(".pytest.ini", "[pytest]\npythonpath = src\naddopts = -k zero"),
     ),

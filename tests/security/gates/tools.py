@@ -36,7 +36,8 @@ PYTEST: Final = Tool(
     },
     "{name: tests, run: "
     + _argv(
-        sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=report.xml", "tests"
+        *(sys.executable, "-P", "-m", "pytest", "-c", "pyproject.toml", "-q", "-p", "no:cacheprovider"),
+        *("--junitxml=report.xml", "tests"),
     )
     + f', junit: report.xml, protect: ["tests/**", "**/conftest.py", {SETTINGS}]}}',
     "printf 'def add(a, b):\\n    return a + b\\n' > src/app.py",

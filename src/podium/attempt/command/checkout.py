@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from anyio import to_thread
 
 from podium.attempt.activity import CommandActivity
-from podium.attempt.change_policy import gate_programs, globs_of
+from podium.attempt.change_policy import globs_of
 from podium.attempt.command import evidence
 from podium.attempt.command.judge_tree import restore_files, with_paths
 from podium.attempt.command.result import CommandResult, command_result
+from podium.attempt.command.runner_reports import report_env, report_words
 from podium.attempt.command.stdin import stdin_of
-from podium.attempt.command.suite import report_env, suite_command
+from podium.attempt.command.suite_command import suite_command
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, sandbox_record
 from podium.attempt.network import EgressLog
@@ -31,6 +32,7 @@ from podium.core.types import Tree
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.workdir.folder import give_ownership
+from podium.workflow.test_gates.programs import gate_programs
 
 SCRIPT: Final = "script"
 
@@ -49,6 +51,11 @@ class CommandAttempt:
     is_gate: bool
     declared: tuple[str, ...] = ()
     """The globs by which the judged step declares what it changes."""
+    claims: tuple[Mapping[str, Any], ...] = ()
+    has_judge: bool = False
+    accepted: tuple[str, ...] = ()
+    waived: tuple[str, ...] = ()
+    """As in CommandWork."""
 
 
 @asynccontextmanager
@@ -86,13 +93,13 @@ async def run_in(
     """Runs the command of a step in a workspace. Raises what launching raises."""
     verb = step.verb
     assert isinstance(verb, Command)
-    argv = _argv(host, step, verb, names, workspace)
+    suite = suite_command(verb, names)
+    argv = report_words(suite, _argv(host, step, verb, names, workspace), workspace.tmp)
     stdin = None
     if verb.stdin is not None:
         source = (verb.stdin, names, workspace.folder, host.artifacts_dir)
         stdin = await to_thread.run_sync(stdin_of, *source)
     timeout_s = float("inf") if started.timeout is None else started.timeout / 1000
-    suite = suite_command(verb, names)
     launch, policy = build_launch(
         host,
         step,
@@ -108,7 +115,8 @@ async def run_in(
     host_env = {**launch.env, "PATH": host.host_env.get("PATH", launch.env["PATH"])}
     sandbox = host.sandbox_of(step)
     check_editable(host.project, sandbox.level, argv, host_env, verb.script or "")
-    evidence.delete_old_reports(verb, names, workspace.folder)
+    own_report = None if suite is None else suite.own_report
+    evidence.delete_old_reports(verb, names, workspace.folder, *filter(None, (own_report,)))
     with CommandActivity(host, started) as activity:
         finished = await sandbox.run(launch, policy, on_output=activity.output)
     hint = resource_hint(finished, policy)

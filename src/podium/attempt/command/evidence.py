@@ -10,10 +10,9 @@ from typing import Final
 
 from podium.attempt.artifacts import write_bytes
 from podium.attempt.command.judge_tree import with_paths
+from podium.attempt.command.report_xml import MAX_BYTES, UnreadableReport
 from podium.attempt.command.test_reports import (
-    MAX_BYTES,
     Report,
-    UnreadableReport,
     from_json,
     read_coverage,
     read_tests,
@@ -38,7 +37,7 @@ from podium.git.trees.listing import files, read_listing
 from podium.process.output import CapturedOutput
 from podium.tasks.command_work import command_key, report_paths
 from podium.tasks.report import AttemptResult, Evidence
-from podium.workflow.test_gates import is_test_file
+from podium.workflow.test_gates.files import is_test_file
 
 UNCOMPARED: Final = "uncompared"
 """The result field that says why the tests could not be compared with those of the base tree."""
@@ -76,9 +75,9 @@ class NoBaseline:
     why: str
 
 
-def delete_old_reports(verb: Command, names: Names, folder: Path) -> None:
+def delete_old_reports(verb: Command, names: Names, folder: Path, *others: str) -> None:
     """Delete reports that are part of the tree, so that only a report written by this command counts."""
-    for path in report_paths(verb, names):
+    for path in (*report_paths(verb, names), *others):
         report = inside(folder, path)
         with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             report.unlink()

@@ -14,8 +14,9 @@ from anyio import to_thread
 from podium.attempt import artifacts
 from podium.attempt.change_policy import objection, protected
 from podium.attempt.command import evidence
+from podium.attempt.command.baseline import baseline_tests, with_known_failures
 from podium.attempt.command.checkout import CommandAttempt, keeps_changes, open_checkout, run_in
-from podium.attempt.command.other_trees import baseline_tests, disputed_tests, with_known_failures
+from podium.attempt.command.earlier_tests import judge_tests
 from podium.attempt.command.result import CommandResult
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
@@ -44,7 +45,13 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     assert isinstance(task.work, CommandWork)
     before = task.work.before
     attempt = await _command_attempt(task, host)
-    key = request_key(task.started, before, attempt.untouched, *_request_parts(attempt.step, attempt.names))
+    # Without disputed tests the key is the one that earlier versions have stored.
+    judging = (attempt.claims, attempt.has_judge, attempt.accepted, attempt.waived)
+    parts = (
+        *(judging if any((attempt.claims, attempt.accepted, attempt.waived)) else ()),
+        *_request_parts(attempt.step, attempt.names),
+    )
+    key = request_key(task.started, before, attempt.untouched, *parts)
     return await reuse_or(host, task, key, lambda: _run_and_check(attempt, before))
 
 
@@ -82,7 +89,18 @@ async def _command_attempt(task: AttemptTask, host: Host) -> CommandAttempt:
     assert isinstance(work, CommandWork)
     names = await known_names(host, task.names(), values_of(step), task.view)
     return CommandAttempt(
-        host, task.started, step, step.verb, names, work.protected_from, work.is_gate, work.declared
+        host,
+        task.started,
+        step,
+        step.verb,
+        names,
+        work.protected_from,
+        work.is_gate,
+        work.declared,
+        claims=work.claims,
+        has_judge=work.has_judge,
+        accepted=work.accepted,
+        waived=work.waived,
     )
 
 
@@ -141,9 +159,10 @@ async def _verified(
     result: AttemptResult = {**outcome.result, **check.result}
     if check.message is not None:
         return _refused(host, started, "reports", check.message, result)
-    disputed = await disputed_tests(attempt, workspace, outcome)
-    if disputed is not None:
-        return _refused(host, started, *disputed, result)
+    judged = await judge_tests(attempt, workspace, outcome)
+    if judged.message:
+        return _refused(host, started, judged.reason, judged.message, result)
+    result = {**result, **judged.result}
     value = value_of(step.output, _answer(step, outcome), (False, None))
     if isinstance(value, OutputFault):
         return _refused(host, started, "contract", value.message, result)

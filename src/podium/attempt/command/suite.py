@@ -6,178 +6,215 @@ more on the new code with these files as they were; tests that the work added ar
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
-from typing import Final
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
 
-from podium.attempt.command import evidence
+from podium.attempt.command.report_xml import UnreadableReport
 from podium.attempt.command.result import CommandResult
-from podium.attempt.command.test_reports import RED, Report, UnreadableReport, read_tests, shown, suite_fault
-from podium.attempt.host import Host
-from podium.attempt.launch import declared_env
+from podium.attempt.command.runner_reports import MAX_PRINTED, NODE_REPORTER, read_results, writes_report
+from podium.attempt.command.suite_command import SuiteCommand
+from podium.attempt.command.test_reports import RED, Report, shown, suite_fault
 from podium.attempt.workspace.workspace import Workspace
-from podium.core.expressions.nodes import Names
-from podium.core.expressions.templates import fill_argv
-from podium.core.fast_dataclass import dataclass
 from podium.core.globs import glob_matches
-from podium.core.model import Command, Step
 from podium.core.types import Tree
 from podium.git.repository import Repository, trees
 from podium.git.trees.diff import changed_paths
-from podium.git.trees.listing import files, read_listing
-from podium.workflow.test_gates import (
-    executed_tests,
-    files_without_tests,
+from podium.git.trees.listing import FOLDER, files, read_listing
+from podium.git.trees.snapshot import read_blobs
+from podium.workflow.test_gates.files import (
+    INLINE_RUNNERS,
+    MODULE_FOLDERS,
+    has_inline_tests,
+    is_shadow,
+    is_stub,
     is_test_file,
-    runner_of,
-    shadows_module,
-    steers_tests,
+    matches_any,
+    may_have_inline_tests,
 )
+from podium.workflow.test_gates.manifests import is_steered
+from podium.workflow.test_gates.output import ended_early, executed_tests, listed_tests
+from podium.workflow.test_gates.steering import LOCKS_OF, MANIFESTS
 
-REPORT: Final = "podium-tests.xml"
-"""The report that pytest writes into the attempt's folder for temporary files."""
-_ADDOPTS: Final = "PYTEST_ADDOPTS"
-_OWN_REPORT: Final = ("--junitxml", "--junit-xml", "no:junitxml")
-_NODE_REPORTER: Final = "--test-reporter"
-SHOWN_OUTPUT: Final = 3_000
+_SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
+"""Node reports a file without tests, or whose process ended early, as a test with the name of the file."""
 NO_TESTS: Final = 5
 """The exit code of pytest, and of unittest since Python 3.12, if there were no tests."""
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteCommand:
-    """A command that runs tests, with its values filled in."""
-
-    runner: str
-    words: tuple[str, ...]
-    script: str
-    has_report: bool
-    """Whether the file declares its report."""
-    files: tuple[str, ...]
-    may_change: tuple[str, ...]
-
-    def mentions(self, *options: str) -> bool:
-        return any(option in text for option in options for text in (*self.words, self.script))
-
-    def names_file(self, path: str, earlier: Mapping[str, object]) -> bool:
-        """Whether the command names a new file, its module, or a folder that only has new files."""
-        words = {
-            word.partition("::")[0].rstrip("/").removeprefix("./")
-            for word in (*self.words, *self.script.split())
-        }
-        module = path.rpartition(".")[0].replace("/", ".")
-        folders = {str(folder) for folder in PurePosixPath(path).parents if str(folder) not in earlier}
-        is_module = path.endswith(".py") and any(
-            word == module or word.startswith(f"{module}.") for word in words
-        )
-        return is_module or path in words or bool(words & (folders - {"."}))
-
-    @property
-    def asks_pytest(self) -> bool:
-        """Whether Podium asks the runner for a report."""
-        return self.runner == "pytest" and not self.has_report and not self.mentions(*_OWN_REPORT)
-
-
-def suite_command(verb: Command, names: Names) -> SuiteCommand | None:
-    """None for a command that runs no tests, as far as can be seen."""
-    words = fill_argv(verb.argv, names)
-    runner = runner_of(words, verb.script)
-    is_declared = verb.junit is not None or verb.tests is not None
-    if (runner is None and not is_declared) or (verb.tests is not None and not verb.tests.counts):
-        return None
-    files = () if verb.tests is None else fill_argv(verb.tests.files, names)
-    may_change = () if verb.tests is None else fill_argv(verb.tests.may_change, names)
-    return SuiteCommand(
-        runner or "other", words, verb.script or "", verb.junit is not None, files, may_change
-    )
-
-
-def report_env(
-    suite: SuiteCommand | None, host: Host, step: Step, names: Names, tmp: Path
-) -> Mapping[str, str]:
-    """The variable that makes pytest write a report, besides what the step sets there itself."""
-    if suite is None or not suite.asks_pytest:
-        return {}
-    passed, own = declared_env(step, names)
-    before = own.get(_ADDOPTS) or (host.host_env.get(_ADDOPTS, "") if _ADDOPTS in passed else "")
-    return {_ADDOPTS: f"{before} --junitxml={shlex.quote(str(tmp / REPORT))}".strip()}
-
-
 def suite_problem(suite: SuiteCommand, outcome: CommandResult, workspace: Workspace) -> str | None:
     """Why a passed command proves nothing: it executed no tests, or its process ended before its runner did."""
-    if suite.asks_pytest:
-        content = evidence.read_bytes(workspace.tmp, REPORT)
-        if content is None:
-            return "the command passed, but pytest wrote no report: its process ended before pytest did"
-        try:
-            tests = read_tests(content)
-        except UnreadableReport as error:
-            return f"the command passed, but the report of pytest cannot be used: {error}"
-        return suite_fault(tests, None) or _red(tests)
-    if suite.has_report or (suite.runner == "node" and suite.mentions(_NODE_REPORTER)):
+    if not suite.runs_tests:
         return None
-    executed = executed_tests(suite.runner, _output(outcome))
+    try:
+        tests = read_results(suite, outcome, workspace)
+    except UnreadableReport as error:
+        return f"the command passed, but the report of {suite.runner} cannot be used: {error}"
+    if suite.report is not None:
+        return None
+    if tests is not None:
+        return suite_fault(tests, None) or _red(suite, tests)
+    if writes_report(suite):
+        name = suite.runner
+        return f"the command passed, but {name} wrote no report: its process ended before {name} did"
+    executed = _executed(suite, outcome)
     return f"the command passed, but {suite.runner} executed no tests" if executed == 0 else None
 
 
+def _executed(suite: SuiteCommand, outcome: CommandResult) -> int | None:
+    """How many tests the output tells of; None if it does not."""
+    if suite.runner == "node" and suite.mentions(NODE_REPORTER):
+        return None
+    has_all = not (outcome.finished.stdout.dropped or outcome.finished.stderr.dropped)
+    if suite.runner == "go" and has_all and not listed_tests("go", outcome.finished.stdout.text()):
+        # It was made to list its tests, so a package that is "ok" without one has run none.
+        return 0
+    return executed_tests(suite.runner, output_of(outcome))
+
+
 def executed_none(suite: SuiteCommand, outcome: CommandResult, workspace: Workspace) -> bool:
-    """Whether the runner says that there was no test to execute."""
+    """Whether the runner says that there was no test to execute; a linter has none."""
+    if not suite.runs_tests:
+        return False
     if outcome.finished.exit_code == NO_TESTS and suite.runner in ("pytest", "unittest"):
         return True
-    if not suite.asks_pytest:
-        return executed_tests(suite.runner, _output(outcome)) == 0
+    tests = results_or_none(suite, outcome, workspace)
+    if tests is not None:
+        return not tests.cases
+    return not writes_report(suite) and _executed(suite, outcome) == 0
+
+
+def results_or_none(suite: SuiteCommand, outcome: CommandResult, workspace: Workspace) -> Report | None:
+    """The result of each test; None if the runner does not tell, or its report cannot be used."""
     try:
-        return not read_tests(evidence.read_bytes(workspace.tmp, REPORT) or b"").cases
+        return read_results(suite, outcome, workspace)
     except UnreadableReport:
-        return False
+        return None
 
 
-def _output(outcome: CommandResult) -> str:
-    return "\n".join(stream.text() for stream in (outcome.finished.stdout, outcome.finished.stderr))
+def output_of(outcome: CommandResult) -> str:
+    return "\n".join(
+        stream.tail(MAX_PRINTED) for stream in (outcome.finished.stdout, outcome.finished.stderr)
+    )
 
 
 def files_ended_early(suite: SuiteCommand, outcome: CommandResult, workspace: Workspace) -> frozenset[str]:
     """Files that may have ended before their tests ran, relative to the workspace; a helper looks the same."""
     folder = f"{workspace.mount_path}/"
-    return frozenset(
-        path.removeprefix(folder) for path in files_without_tests(suite.runner, _output(outcome))
-    )
+    streams = (outcome.finished.stdout, outcome.finished.stderr)
+    names = {
+        name for stream in streams for piece in stream.pieces() for name in ended_early(suite.runner, piece)
+    }
+    if suite.runner == "node" and writes_report(suite):
+        tests = results_or_none(suite, outcome, workspace)
+        cases = () if tests is None else tests.cases
+        names |= {name.rpartition("::")[2] for name in cases if _SCRIPT.search(name)}
+    return frozenset(path.removeprefix(folder) for path in names)
 
 
-def _red(tests: Report) -> str | None:
+def _red(suite: SuiteCommand, tests: Report) -> str | None:
     red = [name for name, status in tests.cases.items() if status in RED]
-    return f"the command passed, but pytest reports {len(red)} failed tests: {shown(red)}" if red else None
+    if not red:
+        return None
+    return f"the command passed, but {suite.runner} reports {len(red)} failed tests: {shown(red)}"
 
 
-def changed_test_files(repository: Repository, before: Tree, now: Tree, suite: SuiteCommand) -> list[str]:
-    """Changed, removed and new files that are tests or decide which tests run, without those that may change.
+class ChangedTests(NamedTuple):
+    """Changed, removed and new files that are tests or decide which tests run."""
 
-    New tests that the command itself names are left out: without them it would have nothing to run.
-    """
+    judged: tuple[str, ...]
+    waived: tuple[str, ...]
+    """Those that may change."""
+    has_earlier: bool
+    """Whether one of the judged files was there before, or is more than a new test."""
+
+
+def changed_test_files(
+    repository: Repository,
+    before: Tree,
+    now: Tree,
+    suite: SuiteCommand,
+    may_change: Sequence[str],
+    folders: Sequence[str] = MODULE_FOLDERS,
+) -> ChangedTests:
+    """New tests that the command itself names are left out: without them it would have nothing to run."""
     listing = read_listing(trees(repository), before)
     earlier = {path for path, _ in files(listing)}
-    return [
+    steering = _Steering(repository, (before, now), suite, (*MODULE_FOLDERS, *folders), listing, earlier)
+
+    def is_test(path: str) -> bool:
+        return suite.runs_tests and is_test_file(path, suite.files)
+
+    paths = [
         path
         for path in changed_paths(repository, before, now)
-        if (is_test_file(path, suite.files) or steers_tests(path) or _is_shadow(path, listing.get("", {})))
-        and not any(glob_matches(pattern, path) for pattern in suite.may_change)
-        and (path in earlier or not (is_test_file(path, suite.files) and suite.names_file(path, listing)))
+        if (is_test(path) or steering.has(path))
+        and (path in earlier or not (is_test(path) and suite.names_file(path, listing)))
     ]
+    waived = tuple(path for path in paths if any(glob_matches(pattern, path) for pattern in may_change))
+    judged = tuple(path for path in (*paths, *_locks(paths)) if path not in waived)
+    has_earlier = any(path in earlier or steering.has(path) for path in judged)
+    return ChangedTests(judged, waived, has_earlier)
 
 
-def _is_shadow(path: str, top: Mapping[str, object]) -> bool:
-    """A folder or file of that name that was there before is the project's own code."""
-    return shadows_module(path) and path.partition("/")[0] not in top
+class _Steering(NamedTuple):
+    """Decides whether a changed file, besides tests, can change what the command proves."""
+
+    repository: Repository
+    trees: tuple[Tree, Tree]
+    suite: SuiteCommand
+    folders: tuple[str, ...]
+    listing: Mapping[str, object]
+    earlier: frozenset[str] | set[str]
+
+    def has(self, path: str) -> bool:
+        name = PurePosixPath(path).name
+        if name in MANIFESTS:
+            return matches_any(self.suite.steering, path) and self._is_manifest_changed(path)
+        if "vendor" in PurePosixPath(path).parts[:-1]:
+            # A library that the work adds is part of it, like its entry in the list of libraries.
+            is_new = str(PurePosixPath(path).parent) not in self.listing or name == "modules.txt"
+            return not is_new and matches_any(self.suite.steering, path)
+        return (
+            matches_any(self.suite.steering, path)
+            or (self.suite.runs_tests and is_shadow(path, self._was_there, self.folders))
+            or (self.suite.runner == "mypy" and path not in self.earlier and is_stub(path, self._was_there))
+            or (name in self.suite.goals and path not in self.earlier)
+        )
+
+    def _was_there(self, path: str) -> bool:
+        return path in self.listing or path in self.earlier
+
+    def _is_manifest_changed(self, path: str) -> bool:
+        before, now = (next(_contents(self.repository, path, (tree,)), None) for tree in self.trees)
+        return is_steered(path, before, now)
 
 
-def dispute(paths: list[str], outcome: CommandResult, why: str | None) -> str:
-    """The feedback if the command does not pass with the earlier tests."""
-    how = why or outcome.first_line
-    output = "" if why else outcome.result.get("message", "").partition("\n")[2][-SHOWN_OUTPUT:]
-    return (
-        f"with the tests and settings from before this work the command does not pass: {how}\n"
-        f"{output}\n".rstrip("\n")
-        + f"\nthe work changed: {shown(paths)}\n"
-        "make the earlier tests pass on the new code; add tests, but do not change or remove what a test requires"
+def _locks(paths: Sequence[str]) -> tuple[str, ...]:
+    """The lock files of restored manifests: one without the other is refused."""
+    places = (PurePosixPath(path) for path in paths)
+    return tuple(str(place.with_name(LOCKS_OF[place.name])) for place in places if place.name in LOCKS_OF)
+
+
+def changed_inline_tests(
+    repository: Repository, before: Tree, now: Tree, suite: SuiteCommand
+) -> tuple[str, ...]:
+    """Changed files of code that have tests inside."""
+    paths = [path for path in changed_paths(repository, before, now) if may_have_inline_tests(path)]
+    if not paths or suite.runner not in INLINE_RUNNERS:
+        return ()
+    return tuple(
+        path
+        for path in paths
+        if not is_test_file(path, suite.files)
+        and any(has_inline_tests(path, content) for content in _contents(repository, path, (before, now)))
     )
+
+
+def _contents(repository: Repository, path: str, of: tuple[Tree, ...]) -> Iterator[bytes]:
+    folder, _, name = path.rpartition("/")
+    for tree in of:
+        entry = read_listing(trees(repository), tree).get(folder, {}).get(name)
+        if entry is not None and entry.mode != FOLDER:
+            yield from read_blobs(trees(repository), [entry.name])

@@ -10,27 +10,22 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, TypeAlias, cast
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
+from podium.attempt.command.printed_tests import assertion
+from podium.attempt.command.report_xml import ReportedTest, UnreadableReport, parse_cases, root_of
 from podium.core.fast_dataclass import dataclass
+from podium.files import bounded_json
 from podium.views.format import first_of
 
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
 RED: Final = ("failed", "error")
-MAX_BYTES: Final = 16 << 20
-MAX_CASES: Final = 100_000
-MAX_DEPTH: Final = 100
-PIECE: Final = 256 << 10
+MAX_ASSERTION: Final = 16 << 10
 SHOWN: Final = 10
 NO_LINES: Final = "it covers no lines, which its tool counts as full coverage"
-_DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
-
-
-class UnreadableReport(Exception):
-    """A report cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +33,8 @@ class Report:
     """The status of every test, by class and name."""
 
     cases: Mapping[str, Status]
+    first_red: tuple[str, str] | None = None
+    """The name of the first failed test and its assertion; not stored."""
 
     def counts(self) -> dict[str, int]:
         ended = list(self.cases.values())
@@ -53,16 +50,20 @@ class Report:
 def read_tests(content: bytes) -> Report:
     cases: dict[str, Status] = {}
     duplicates: Counter[str] = Counter()
-    for element in _elements(content, "testcase"):
-        name = "::".join(filter(None, (element.get("classname") or element.get("file"), element.get("name"))))
-        key = name
+    first_red: tuple[str, str] | None = None
+
+    def add(case: ReportedTest) -> None:
+        nonlocal first_red
+        key = case.name
         while key in cases:
-            duplicates[name] += 1
-            key = f"{name} ({duplicates[name] + 1})"
-        cases[key] = _status(element)
-        if len(cases) > MAX_CASES:
-            raise UnreadableReport(f"it has more than {MAX_CASES} tests")
-    return Report(cases)
+            duplicates[case.name] += 1
+            key = f"{case.name} ({duplicates[case.name] + 1})"
+        cases[key] = status = _status(case)
+        if first_red is None and status in RED:
+            first_red = key, _assertion(case)
+
+    parse_cases(content, add)
+    return Report(cases, first_red)
 
 
 def suite_fault(tests: Report, base: Report | None) -> str | None:
@@ -103,7 +104,7 @@ def read_coverage(content: bytes) -> float:
     if text.startswith(b"{"):
         return _coverage_json(text)
     if text.startswith(b"<"):
-        return _cobertura(next(_elements(content, None)))
+        return _cobertura(root_of(content))
     return _lcov(content.decode("utf-8", "replace"))
 
 
@@ -115,65 +116,29 @@ def from_json(text: str) -> Report:
     return Report(json.loads(text))
 
 
-def _status(element: ET.Element) -> Status:
-    kinds = {child.tag.rpartition("}")[2] for child in element}
-    if any(child.get("type") == "todo" for child in element.iter("skipped")):
+def _status(case: ReportedTest) -> Status:
+    if case.is_todo:
         # node --test: a todo test may fail; it then has a failure element as well.
         return "skipped"
-    if "error" in kinds:
+    if "error" in case.kinds:
         return "error"
-    if "failure" in kinds:
+    if "failure" in case.kinds:
         return "failed"
-    return "skipped" if "skipped" in kinds else "passed"
+    return "skipped" if "skipped" in case.kinds else "passed"
 
 
-def _elements(content: bytes, tag: str | None) -> Iterator[ET.Element]:
-    """The elements with a tag, each complete; without one, only the root, of which no more is read than its attributes.
-
-    They are read one after another, because a tree of all of them can take twenty times the room of the text.
-    """
-    _check_xml(content)
-    above: list[ET.Element] = []
-    try:
-        for event, element in _parsed(content):
-            if event == "start":
-                if tag is None:
-                    yield element
-                    return
-                above.append(element)
-                if len(above) > MAX_DEPTH:
-                    raise UnreadableReport(f"its elements are nested more than {MAX_DEPTH} deep")
-                continue
-            above.pop()
-            if element.tag == tag:
-                yield element
-            if above and not any(outer.tag == tag for outer in above):
-                above[-1].remove(element)
-    except (ET.ParseError, ValueError, LookupError) as error:
-        raise UnreadableReport(f"it is not XML: {error}") from error
+_PLAIN_MESSAGES: Final = ("", "failed", "failure", "error", "test failed", "collection failure")
+"""Messages of reports that say no more than the status; the text below them has the assertion."""
+_NO_ASSERTION: Final = re.compile(r"\s*(?:=== |--- |at |File |Traceback |>? *\d+ \||[\w./-]+:\d+: in )")
 
 
-def _parsed(content: bytes) -> Iterator[tuple[str, ET.Element]]:
-    """The starts and ends of elements. In pieces: small enough for few events at once, large enough for long attributes."""
-    parser: ET.XMLPullParser[Any] = ET.XMLPullParser(events=("start", "end"))
-    for start in range(0, len(content), PIECE):
-        parser.feed(content[start : start + PIECE])
-        yield from cast("Iterator[tuple[str, ET.Element]]", parser.read_events())
-    parser.close()
-    yield from cast("Iterator[tuple[str, ET.Element]]", parser.read_events())
-
-
-def _check_xml(content: bytes) -> None:
-    """Refuse what could take more room than its text: a large file, another encoding, entities."""
-    if len(content) > MAX_BYTES:
-        raise UnreadableReport(f"it is larger than {MAX_BYTES >> 20} MB")
-    # The parser also reads UTF-16, in which the search below would not find a declaration.
-    if b"\0" in content:
-        raise UnreadableReport("it is not UTF-8")
-    doctype = _DOCTYPE.search(content)
-    # Cobertura reports have a DTD without entities; entities can expand a small file into a huge one.
-    if doctype is not None and b"[" in content[doctype.start() : content.find(b">", doctype.start()) + 1]:
-        raise UnreadableReport("it declares entities")
+def _assertion(case: ReportedTest) -> str:
+    """The assertion of a failed test: the message of the report, or the first telling lines of its text."""
+    if case.fault_message.strip().lower() not in _PLAIN_MESSAGES:
+        return assertion(case.fault_message[:MAX_ASSERTION].splitlines())
+    lines = "".join(case.fault_text)[-MAX_ASSERTION:].splitlines()
+    marked = [line[4:] for line in lines if line.startswith("E   ")]
+    return assertion(marked or [line for line in lines if not _NO_ASSERTION.match(line)])
 
 
 def _cobertura(root: ET.Element) -> float:
@@ -187,7 +152,7 @@ def _cobertura(root: ET.Element) -> float:
 
 def _coverage_json(content: bytes) -> float:
     try:
-        totals: Any = json.loads(content)["totals"]
+        totals: Any = bounded_json.loads(content)["totals"]
         covered = float(totals["percent_covered"])
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableReport("it has no totals.percent_covered") from error

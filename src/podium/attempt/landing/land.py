@@ -13,9 +13,9 @@ from typing import Any, Final, assert_never
 
 from anyio import to_thread
 
-from podium.attempt.command.run import FailedRecheck, rerun
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
+from podium.attempt.landing.doubts import doubt_about, unaccepted_tests
 from podium.attempt.landing.messages import clash_on_branch, in_the_way, left_behind, taken_off
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
@@ -41,7 +41,15 @@ from podium.git.branches.land import (
     prepare,
 )
 from podium.git.branches.publish import Unpublished, publish
-from podium.git.repository import Repository, Signature, commit_of, read_person, refs, tree_of, write_commit
+from podium.git.repository import (
+    Repository,
+    Signature,
+    commit_of,
+    read_person,
+    refs,
+    tree_of,
+    write_commit,
+)
 from podium.git.trees.merge import Clashed, join
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
@@ -65,7 +73,11 @@ async def _land_or_publish(task: AttemptTask, host: Host, verb: Git, names: Name
         message = None if verb.message is None else _text(verb.message, names)
         return await land_head(task, host, _text(verb.land, names), message, verb.how)
     tree = await to_thread.run_sync(start_of, host, _repository(host), task.started)
-    if task.land_work.has_gates and task.land_work.judged != tree:
+    is_judged = not task.land_work.has_gates or task.land_work.judged == tree
+    unaccepted = await to_thread.run_sync(unaccepted_tests, task.land_work, _repository(host), tree)
+    if is_judged and unaccepted is not None:
+        return _failed(host, task.started, "disputed_tests", unaccepted)
+    if not is_judged:
         onto = await to_thread.run_sync(tree_of, _repository(host), host.base_commit)
         return _proposed(host, task.started, tree, onto)
     return await _publish(task, host, verb, names)
@@ -128,9 +140,13 @@ async def _held_back(
 ) -> AttemptEnded | None:
     """Why this does not land now: the judgement does not cover it, or the step's gates have to judge it first."""
     started, work = task.started, task.land_work
+    unaccepted = await to_thread.run_sync(unaccepted_tests, work, repository, ready.tree)
+    # The gates of this step judge what the run has left open, and may still accept it.
+    if unaccepted is not None and (not work.has_gates or work.judged == ready.tree):
+        return _failed(host, started, "disputed_tests", unaccepted)
     if work.judged is not None and work.judged == ready.tree:
         return None
-    doubt = await _doubt(work, host, ready)
+    doubt = await doubt_about(work, host, repository, ready)
     if doubt is not None:
         return _failed(host, started, *doubt)
     if not work.has_gates:
@@ -141,22 +157,6 @@ async def _held_back(
         )
     onto = await to_thread.run_sync(tree_of, repository, ready.tip)
     return _proposed(host, started, ready.tree, onto)
-
-
-async def _doubt(work: LandWork, host: Host, ready: Prepared) -> tuple[str, str] | None:
-    """Why the earlier judgement does not cover the prepared tree, as reason and message."""
-    landing = ready.landing
-    if not ready.moved:
-        return None
-    if not ready.same_patch:
-        return "conflict", (
-            f'branch "{landing.branch}" has moved, and on top of it the change is no longer the one that was '
-            "judged; it has to be made and judged again"
-        )
-    red = await rerun(host, work.rechecks, ready.tree)
-    if isinstance(red, FailedRecheck):
-        return "gates", f'on the current tip of "{landing.branch}", {red.path} does not pass:\n{red.message}'
-    return None
 
 
 def _proposed(host: Host, started: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:

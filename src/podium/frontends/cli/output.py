@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from podium.errors import PodiumError
+
 if TYPE_CHECKING:
     from podium.app.author.load import Checked
     from podium.core.model import Workflow
-    from podium.errors import PodiumError
 
 
 def complain(error: PodiumError) -> None:
@@ -53,9 +54,9 @@ def _suites(workflow: Workflow | None) -> str:
     """Names the commands that run tests."""
     if workflow is None:
         return ""
-    from podium.workflow.test_gates import list_suites
+    from podium.workflow.test_gates.listing import list_suites
 
-    suites = [f"{suite.path} ({suite.runner})" for suite in list_suites(workflow)]
+    suites = [suite.described for suite in list_suites(workflow)]
     return f"\n  runs tests: {', '.join(suites)}" if suites else ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from podium.core.expressions.templates import Value
 from podium.core.model import Fields, Output
@@ -22,6 +22,10 @@ from podium.workflow.schema import parts
 from podium.workflow.schema.fields import DocPath, Raw
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.step import Step, StepOrGate
+from podium.workflow.test_gates.steering import all_steering_globs
+
+SETTINGS: Final = "$SETTINGS"
+"""In `protect`: the files that steer the known tools."""
 
 
 def settings(context: CompileContext, step: StepOrGate, role: Role | None = None) -> StepSettings:
@@ -34,17 +38,26 @@ def settings(context: CompileContext, step: StepOrGate, role: Role | None = None
         env=(*file.env, *context.values(step.env, step.at("env"))),
         secrets=step.secrets,
         network=network(context, step, role),
-        protect=(
-            *file.protect,
-            *_own_files(context),
-            *context.protect,
-            *context.values(step.protect, step.at("protect")),
+        protect=_with_settings(
+            (
+                *file.protect,
+                *_own_files(context),
+                *context.protect,
+                *context.values(step.protect, step.at("protect")),
+            )
         ),
         sandbox=SandboxSettings(**_merge_maps(context, file.sandbox, own_sandbox, step.sandbox)),
         workspace=WorkspaceSettings(**workspace),
         runs_on=step.runs_on or (role.runs_on if role is not None else None) or (),
         **(_worker_settings(context, step, role) if step.verb in {"agent", "review"} else {}),
     )
+
+
+def _with_settings(globs: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The globs, with the files that steer tools in the place of `$SETTINGS`."""
+    if SETTINGS not in globs:
+        return globs
+    return (*(glob for glob in globs if glob != SETTINGS), *all_steering_globs())
 
 
 def _worker_settings(context: CompileContext, step: StepOrGate, role: Role | None) -> dict[str, Any]:

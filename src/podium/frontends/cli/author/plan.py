@@ -45,7 +45,7 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     run` would refuse to start.
     """
     from podium.app.forecast.plan import plan
-    from podium.workflow.test_gates import list_suites
+    from podium.workflow.test_gates.listing import list_suites
 
     workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     history = _history(project_root(file.parent), workflow.name)
@@ -55,7 +55,7 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
         listed = [suite._asdict() for suite in suites]
         click.echo(json.dumps({**_data(forecast), "test_gates": listed}, indent=2, ensure_ascii=False))
     else:
-        _tell(forecast, [f"{suite.path} ({suite.runner})" for suite in suites])
+        _tell(forecast, [suite.described for suite in suites])
     return 2 if forecast.refusals else 0
 
 

@@ -1,0 +1,47 @@
+"""How many tests a command executed, as its output says, whatever runner it starts."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from podium.workflow.test_gates.output import executed_tests
+
+_COUNTED: Final = ("unittest", "node", "go", "cargo")
+"""Runners whose output is read by `executed_tests`."""
+_TOTALS: Final = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"(?:^|[\s=])(\d+) (?:passed|failed|xfailed|xpassed)\b(?=.* in [\d.]+s)",  # pytest
+        r"^\s*(\d+) (?:passing|failing)\b",  # mocha
+        r"Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: \d+$",  # Maven
+        r"^(\d+) examples?, \d+ failures?",  # rspec
+        r"^(?:OK \((\d+) tests?|Tests: (\d+), Assertions:)",  # phpunit
+        r"^\d+% tests passed, \d+ tests failed out of (\d+)$",  # ctest
+        r"^Files=\d+, Tests=(\d+),",  # prove
+        r"^(?:not )?ok \d+\b",  # TAP
+        r"^\s*(\d+) (?:pass|fail)$",  # bun
+    )
+)
+_SUMMARY: Final = re.compile(r"^\s*Tests:?\s+(.*\b(?:passed|failed)\b.*)$", re.MULTILINE)
+"""Of jest and vitest."""
+_RESULT: Final = re.compile(r"(\d+) (?:passed|failed)\b")
+_GO_FAILED: Final = re.compile(r"^\s*--- FAIL: ", re.MULTILINE)
+
+
+def executed_by_any(output: str, runner: str = "other") -> int | None:
+    """None if nothing in the output looks like the summary of a test runner."""
+    runners = (runner,) if runner in _COUNTED else _COUNTED
+    counts = [count for each in runners if (count := executed_tests(each, output))]
+    counts += [sum(map(_number, pattern.finditer(output))) for pattern in _TOTALS]
+    counts.append(sum(int(number) for line in _SUMMARY.findall(output) for number in _RESULT.findall(line)))
+    counts.append(len(_GO_FAILED.findall(output)))
+    most = max(counts)
+    if most == 0 and runner not in _COUNTED:
+        return None
+    return most
+
+
+def _number(match: re.Match[str]) -> int:
+    word = next((group for group in match.groups() if group), "1")
+    return int(word)

@@ -1,0 +1,109 @@
+"""Which files are tests, and which decide what a command that runs tests proves.
+
+A gate that runs tests must also pass with the tests and settings from before the judged work; otherwise the author of
+the code would also write what it is judged by.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
+from typing import Final
+
+from podium.core.globs import glob_matches, protects
+from podium.workflow.test_gates.steering import MANIFESTS, steering_globs
+
+TEST_FILES: Final = (
+    "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
+    "**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*", "**/*Tests.*", "**/conftest.py",
+    "**/__snapshots__/**", "**/*.snap", "**/testdata/**",
+)  # fmt: skip
+"""Where most projects keep their tests, snapshots and fixtures; other changed files count as the code under test."""
+
+
+_RUNNER_MODULES: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "unittest"})
+"""Python modules of test runners: a new file of that name anywhere may be imported instead."""
+_SHADOWED: Final = frozenset(sys.stdlib_module_names) | {
+    "py",
+    "packaging",
+    "coverage",
+    "xdist",
+    "hypothesis",
+    "tox",
+    "nox",
+}
+"""Further modules that a runner imports: a new file of that name in a folder of modules may be imported instead."""
+MODULE_FOLDERS: Final = ("", "src", "lib", "python")
+"""Where Python usually looks for the modules of a project; PYTHONPATH may name others."""
+_IMPORTABLE: Final = (".py", ".pyc", ".so", ".pyd")
+_STUBBED: Final = ((".pyi", (".py",)),)
+"""Declarations that a type checker reads instead of the code beside them."""
+
+
+def is_test_file(path: str, globs: Iterable[str] = ()) -> bool:
+    """`globs` are those that the author names instead of the usual ones."""
+    return _any(tuple(globs) or TEST_FILES, path)
+
+
+def steers_tests(path: str) -> bool:
+    """Whether a file is a setting that decides which tests run and how."""
+    return matches_any(steering_globs(), path)
+
+
+def matches_any(globs: Iterable[str], path: str) -> bool:
+    """Whether a file is one of these, or lies in the place of a folder that they name."""
+    return any(protects(glob, path) for glob in globs)
+
+
+def is_shadow(path: str, was_there: Callable[[str], bool], folders: Iterable[str] = MODULE_FOLDERS) -> bool:
+    """Whether a new file would be imported in place of a module that a Python test runner needs.
+
+    A module of that name that was there before is the project's own code. A name without an ending may be a link to a
+    folder.
+    """
+    parts = path.split("/")
+    suffix = PurePosixPath(path).suffix
+    if suffix and suffix not in _IMPORTABLE:
+        return False
+    for at, part in enumerate(parts):
+        name = part.partition(".")[0]
+        in_folder = bool(suffix) and "/".join(parts[:at]) in folders and name in _SHADOWED
+        if name in _RUNNER_MODULES or in_folder:
+            return not was_there("/".join(parts[: at + 1]))
+    return False
+
+
+def is_stub(path: str, was_there: Callable[[str], bool]) -> bool:
+    """Whether a new file of declarations hides code that was there before from a type checker."""
+    return any(
+        path.endswith(ending) and any(was_there(path.removesuffix(ending) + code) for code in codes)
+        for ending, codes in _STUBBED
+    )
+
+
+INLINE_RUNNERS: Final = ("cargo", "go", "pytest", "unittest", "vitest")
+"""Runners that may run tests inside the code under test, or whose manifest also says which tests there are."""
+_INLINE: Final = {
+    ".rs": re.compile(rb"#\[(?:\w+::)*test\b|#\[cfg\(test\)\]|^\s*//[/!]\s*```", re.MULTILINE),
+    ".py": re.compile(rb"^\s*>>> ", re.MULTILINE),
+    **dict.fromkeys((".js", ".ts", ".mjs", ".mts", ".jsx", ".tsx"), re.compile(rb"import\.meta\.vitest")),
+}
+
+
+def may_have_inline_tests(path: str) -> bool:
+    return PurePosixPath(path).suffix in _INLINE or PurePosixPath(path).name in MANIFESTS
+
+
+def has_inline_tests(path: str, content: bytes) -> bool:
+    """Whether a file of code has tests inside: Rust's `#[test]` and examples, doctests, in-source tests of vitest.
+
+    A manifest that can leave out tests counts too: it also belongs to the code, so it cannot be restored.
+    """
+    place = PurePosixPath(path)
+    return place.name in MANIFESTS or _INLINE[place.suffix].search(content) is not None
+
+
+def _any(patterns: tuple[str, ...], path: str) -> bool:
+    return any(glob_matches(pattern, path) for pattern in patterns)
