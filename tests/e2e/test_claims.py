@@ -188,6 +188,34 @@ def test_branches_that_share_a_need_merge_although_one_continues_its_change(tmp_
         assert (project.root / "list.txt").read_text("utf-8").split() == ["first", "root", "left"]
 
 
+LANDED_APART = """\
+  a: {agent: worker, prompt: "WRITE a list.txt", touches: ["list.txt"], needs: []}
+  land_a: {git: {land: main, message: Land a}, needs: [a]}
+  b: {agent: worker, prompt: "WRITE b list.txt", touches: ["list.txt"], needs: [], gates: [{run: [grep, -q, first, list.txt]}]}
+  land_b: {git: {land: main, message: Land b}, needs: [WAITS]}
+"""
+
+
+@pytest.mark.parametrize("waits", ["b", "b, land_a"])
+@pytest.mark.req("R167")
+def test_branches_with_the_same_files_land_one_after_the_other(tmp_path: Path, waits: str) -> None:
+    """The second landing was refused, because the branch had a part of its change already (decision 47)."""
+    files = {
+        "list.txt": "first\n",
+        "work.sh": WORKER,
+        "flow.yaml": HEAD + LANDED_APART.replace("WAITS", waits),
+    }
+    with closing(new_project(tmp_path, files)) as project:
+        done = project.podium("run", "flow.yaml", "--no-human")
+
+        assert done.code == 0, done.err + done.out
+        assert project.git("show", "main:list.txt").split() == ["first", "a", "b"]
+        subjects = project.git("log", "--format=%s", "main").splitlines()
+        assert subjects[:2] == ["Land b", "Land a"]
+        last = project.git("show", "--format=", "main")
+        assert "+b" in last and "+a" not in last, "the second commit has only its own work"
+
+
 UNDECLARED = """\
   both:
     parallel: 2

@@ -20,11 +20,20 @@ from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import Address, Tree
-from podium.tasks.command_work import command_work_of, facts_of, rechecks_of
+from podium.tasks.command_work import command_work_of, facts_of, rechecks_of, rechecks_of_merged
 from podium.tasks.landings import land_work_of
 from podium.tasks.prior_results import PriorResults, timeless
 from podium.tasks.reads import chains_read
-from podium.tasks.task import AttemptTask, FactTask, JoinMember, JoinTask, Task, WatchTask, Work, WriteWork
+from podium.tasks.task import (
+    AttemptTask,
+    FactTask,
+    JoinMember,
+    JoinTask,
+    Task,
+    WatchTask,
+    Work,
+    WriteWork,
+)
 from podium.tasks.task_names import NameValues, capture
 
 WATCHED = ("file", "commit", "step", "poll")
@@ -117,6 +126,7 @@ def _join_task(join: JoinAsked, state: State, prior: PriorResults | None) -> Joi
         join,
         tuple(_member(join, path, tree, state) for path, tree in join.members),
         None if prior is None else prior.joins.get(timeless(join)),
+        rechecks_of_merged(state, join.path, [path for path, _ in join.members]) if join.gated else (),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from podium.core import addresses
 from podium.core.addresses import ROOT
+from podium.core.decide.entry import result_tree
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import ExprError, Names, NeedFact
 from podium.core.expressions.templates import fill, fill_argv
@@ -15,10 +16,10 @@ from podium.core.expressions.values import Meter, as_text, is_list, is_map
 from podium.core.model import Call, Command, Gates, Git, Repeat, Step
 from podium.core.payloads import Amounts
 from podium.core.queries.disputes import claims_before, claims_of, steps_above
-from podium.core.queries.graph import tree_in_view, workflow_of
+from podium.core.queries.graph import merges_members, tree_in_view, workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.queries.steps import all_steps, has_judge_after, written_touches
-from podium.core.state import Instance, Leaf, State
+from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Millis, Tree
 from podium.tasks.reads import chains_read
@@ -64,18 +65,25 @@ def _waived_tests(state: State) -> tuple[str, ...]:
 def rechecks_of(state: State, tree: Tree, below: Address | None = None) -> tuple[AttemptTask, ...]:
     """The commands that passed on a tree, each once; of the whole run, or of one instance and everything inside it.
 
-    Gates of a member that was merged onto the head also count: they passed there, but their instances have another start.
+    Of the whole run, the commands that passed on the tree of a parallel member also count: the tree has its work.
     """
     passed: dict[object, Leaf] = {}
-    for instance in state.instances.values():
-        if not isinstance(instance, Leaf) or not _passed_and_keeps_nothing(instance):
+    for leaf in _passed_commands(state):
+        if below is not None and not _is_within(leaf.place.path, below):
             continue
-        path = instance.place.path
-        if below is not None and not _is_within(path, below):
-            continue
-        if instance.place.start == tree or (below is None and _is_gate_of_joined(state, instance)):
-            passed.setdefault(_key(state, instance), instance)
+        if leaf.place.start == tree or (below is None and any(_members_passed(state, leaf))):
+            passed.setdefault(_key(state, leaf), leaf)
     return tuple(_recheck(state, leaf, below) for leaf in passed.values())
+
+
+def rechecks_of_merged(state: State, scope: Address, waiting: Collection[Address]) -> tuple[AttemptTask, ...]:
+    """The commands that passed on the trees of members whose work is on the head of this scope, each once."""
+    passed: dict[object, Leaf] = {}
+    for leaf in _passed_commands(state):
+        for member in _members_passed(state, leaf):
+            if member.place.parent == scope and member.place.path not in waiting:
+                passed.setdefault(_key(state, leaf), leaf)
+    return tuple(_recheck(state, leaf, scope) for leaf in passed.values())
 
 
 def facts_of(instance: Instance) -> tuple[Fact, ...]:
@@ -194,24 +202,36 @@ def _is_within(path: Address, around: Address) -> bool:
     return path == around or path.startswith((f"{around}/", f"{around}#", f"{around}["))
 
 
-def _is_gate_of_joined(state: State, leaf: Leaf) -> bool:
-    """Whether this is a gate of the attempt whose work was merged."""
-    for gates in _around(state, leaf):
-        if isinstance(state.instances[gates].place.step.verb, Gates):
-            owner = state.instances[state.instances[gates].place.parent]
-            return (
-                isinstance(owner, Leaf)
-                and owner.join_status == "joined"
-                and gates == addresses.attempt(owner.place.path, owner.attempt)
-            )
-    return False
+def _passed_commands(state: State) -> Iterator[Leaf]:
+    for instance in state.instances.values():
+        if isinstance(instance, Leaf) and _passed_and_keeps_nothing(instance):
+            yield instance
 
 
-def _around(state: State, leaf: Leaf) -> Iterator[Address]:
-    path = leaf.place.parent
+def _members_passed(state: State, leaf: Leaf) -> Iterator[Instance]:
+    """The parallel members around a command that went onto the head with the very tree on which it passed.
+
+    The first member goes there as it is, the others are merged; the commands of both count.
+    """
+    path = leaf.place.path
     while path != ROOT:
-        yield path
-        path = state.instances[path].place.parent
+        member = state.instances[path]
+        scope = state.instances[member.place.parent]
+        if not _is_fresh(state, member):
+            return
+        passed = member.ending is not None and member.ending.outcome == "passed"
+        is_member = member.place.role == "step" and isinstance(scope, Scope) and merges_members(scope)
+        if passed and is_member and result_tree(state, member) == leaf.place.start != member.base:
+            yield member
+        path = member.place.parent
+
+
+def _is_fresh(state: State, instance: Instance) -> bool:
+    """Whether its result is still valid; gates belong to the attempt that they judge."""
+    if instance.place.role != "step":
+        return True
+    visit = state.latest.get((instance.place.parent, instance.place.index))
+    return visit is not None and visit.fresh and visit.path == instance.place.path
 
 
 def _key(state: State, leaf: Leaf) -> object:

@@ -15,6 +15,7 @@ from podium.core.decide.admission import width
 from podium.core.decide.attempts import passed_gates
 from podium.core.events import AttemptStarted
 from podium.core.model import Git
+from podium.core.queries.branch_trees import holds_work_of
 from podium.core.queries.disputes import open_disputes
 from podium.core.queries.graph import TOGETHER, builders_on, fresh_children, join_of
 from podium.core.state import Instance, Leaf, Scope, State
@@ -124,19 +125,22 @@ def _is_in(
     state: State, leaf: Leaf, later: Instance | None, path_children: Mapping[Address, Instance]
 ) -> bool:
     """Whether the later instance starts from a tree with the work that this leaf landed."""
-    if later is not None and _ended(leaf) > later.place.entered:
-        return False
+    is_before = later is None or _ended(leaf) <= later.place.entered
     child: Instance = leaf
     while child.place.path != ROOT:
         scope = state.instances[child.place.parent]
         if not isinstance(scope, Scope):
             return False
         if scope.place.path in path_children:
-            return _is_seen(state, scope, child, path_children[scope.place.path])
+            second = path_children[scope.place.path]
+            if is_before and _is_seen(state, scope, child, second):
+                return True
+            is_graph = scope.place.order == "dag" and not _drops(scope) and _hands_over(child)
+            return is_graph and holds_work_of(state, scope, second.place.index, child.place.index)
         if not _hands_over(child) or _drops(scope):
             return False
         child = scope
-    return True
+    return is_before
 
 
 def _is_seen(state: State, scope: Scope, first: Instance, second: Instance) -> bool:

@@ -268,6 +268,8 @@ class JoinTask:
     request: JoinAsked
     members: tuple[JoinMember, ...]
     prior: JoinEnded | None = None
+    rechecks: tuple[AttemptTask, ...] = ()
+    """Commands of members whose work is already on the head; they have not seen the work that is merged now."""
 
 
 Task: TypeAlias = AttemptTask | CollectTask | WatchTask | FactTask | JoinTask

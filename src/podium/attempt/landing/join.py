@@ -17,16 +17,17 @@ from podium.attempt.landing.messages import clash_text
 from podium.attempt.reuse import joined
 from podium.attempt.workspace.workspace import PODIUM
 from podium.core.events import JoinAsked, JoinEnded
-from podium.core.expressions.nodes import ExprError
+from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.fast_dataclass import dataclass
 from podium.core.payloads import RefusedMember
-from podium.core.types import Address, Tree
+from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import REFS, Repository, Signature, component, keep, write_commit
 from podium.git.trees.merge import Clashed
 from podium.git.trees.merge import join as merge
+from podium.tasks.command_work import command_key
 from podium.tasks.prior_results import NoPriorResult
-from podium.tasks.task import AttemptTask, JoinMember, JoinTask
+from podium.tasks.task import AttemptTask, CommandWork, JoinMember, JoinTask
 
 DETAIL: Final = 8_000
 
@@ -47,7 +48,7 @@ async def join(task: JoinTask, host: Host) -> JoinEnded:
         # Whether commands pass on the joined tree is known only after running them.
         raise NoPriorResult
     if end is None:
-        merged = await _joined(request, host, repository, request.onto, task.members)
+        merged = await _joined(task, host, repository, request.onto, task.members)
         end = JoinEnded(host.now(), request.path, merged.head, merged.refused)
     if end.tree is not None and end.tree != request.onto and not host.is_rehearsal:
         await to_thread.run_sync(_keep, host, repository, request, end.tree)
@@ -55,24 +56,24 @@ async def join(task: JoinTask, host: Host) -> JoinEnded:
 
 
 async def _joined(
-    request: JoinAsked,
+    task: JoinTask,
     host: Host,
     repository: Repository,
     onto: Tree,
     members: Sequence[JoinMember],
 ) -> _Merged:
-    merged = await to_thread.run_sync(_merge, request, repository, onto, members)
-    if not request.gated or not merged.accepted:
+    merged = await to_thread.run_sync(_merge, task.request, repository, onto, members)
+    if not task.request.gated or not merged.accepted:
         return merged
-    failure = await _recheck_failure(host, merged)
+    failure = await _recheck_failure(host, merged, task.rechecks if merged.head != onto else ())
     if failure is None:
         return merged
     if len(merged.accepted) == 1:
         path = merged.accepted[0].path
         return _Merged(onto, (), (*merged.refused, RefusedMember(path, "failed", _cut(failure))))
     middle = len(merged.accepted) // 2
-    first = await _joined(request, host, repository, onto, merged.accepted[:middle])
-    second = await _joined(request, host, repository, first.head, merged.accepted[middle:])
+    first = await _joined(task, host, repository, onto, merged.accepted[:middle])
+    second = await _joined(task, host, repository, first.head, merged.accepted[middle:])
     refused = (*merged.refused, *first.refused, *second.refused)
     return _Merged(second.head, (*first.accepted, *second.accepted), refused)
 
@@ -93,13 +94,16 @@ def _merge(request: JoinAsked, repository: Repository, onto: Tree, members: Sequ
     return _Merged(head, tuple(accepted), tuple(refused))
 
 
-async def _recheck_failure(host: Host, merged: _Merged) -> str | None:
-    """Why a member's command fails on the merged tree; commands that passed on this very tree are not run again."""
-    rechecks: dict[Address, AttemptTask] = {}
-    for member in merged.accepted:
-        if member.tree != merged.head:
-            rechecks |= {recheck.started.path: recheck for recheck in member.rechecks}
+async def _recheck_failure(host: Host, merged: _Merged, earlier: Sequence[AttemptTask]) -> str | None:
+    """Why a member's command fails on the merged tree; commands that passed on this very tree are not run again.
+
+    Commands of members that were merged before have to pass as well, since neither they nor the new work saw the other.
+    """
+    own = [recheck for member in merged.accepted if member.tree != merged.head for recheck in member.rechecks]
     try:
+        rechecks: dict[object, AttemptTask] = {}
+        for recheck in (*own, *earlier):
+            rechecks.setdefault(_judgement(recheck), recheck)
         failure = await rerun(host, rechecks.values(), merged.head)
     except (PodiumError, ExprError) as error:
         return f"the commands could not be run on the joined tree: {error}"
@@ -108,6 +112,17 @@ async def _recheck_failure(host: Host, merged: _Merged) -> str | None:
         if isinstance(failure, FailedRecheck)
         else None
     )
+
+
+def _judgement(recheck: AttemptTask) -> object:
+    """By this, members with the same command and the same earlier tests run it once."""
+    work = recheck.work
+    assert isinstance(work, CommandWork)
+    try:
+        command = repr(command_key(recheck.step, recheck.names()))
+    except (ExprError, NeedFact):
+        return recheck.started.path
+    return command, work.protected_from, work.accepted
 
 
 def _keep(host: Host, repository: Repository, request: JoinAsked, tree: Tree) -> None:

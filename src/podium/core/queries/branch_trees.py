@@ -170,6 +170,22 @@ def _own_tree(child: Instance) -> Tree | None:
     return own or joined
 
 
+def holds_work_of(state: State, scope: Scope, index: int, other: int) -> bool:
+    """Whether the tree of a child of a graph has all work that is in the tree of the other one.
+
+    A child also builds on work in the files that it claims, which may have landed beside it.
+    """
+    if not isinstance(scope.place.step.verb, BLOCKS):
+        return False
+    works = {work for work in (other, *_all_needs(state, scope, (other,))) if _has_work(state, scope, work)}
+    return bool(works) and works <= {index, *_all_needs(state, scope, (index,))}
+
+
+def _has_work(state: State, scope: Scope, index: int) -> bool:
+    child = _fresh_instance(state, scope, index)
+    return child is not None and child.ending is not None and child.ending.tree not in (None, child.base)
+
+
 def _all_needs(state: State, scope: Scope, indexes: Iterable[int]) -> set[int]:
     """All children on whose work these children directly or indirectly build; their trees already contain it."""
     steps = children_of(scope.place.step.verb)  # type: ignore[arg-type]  # Block or Call
