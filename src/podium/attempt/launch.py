@@ -42,7 +42,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
     stdin: bytes | Path | None = None,
     timeout_s: float,
     reads: tuple[Path, ...] = (),
-    network: tuple[str, ...] | None = None,
+    network: str | tuple[str, ...] | None = None,
     service: Service | None = None,
     on_decision: OnDecision = not_recorded,
     plain: bool = False,
@@ -156,7 +156,7 @@ def _policy(
     workspace: Workspace,
     *,
     reads: tuple[Path, ...],
-    network: tuple[str, ...] | None,
+    network: str | tuple[str, ...] | None,
     **outward: Any,
 ) -> SandboxPolicy:
     sandbox = step.settings.sandbox

@@ -58,6 +58,8 @@ class WorkspaceSettings:
     copy: tuple[Value, ...] = ()
     ports: int | None = None
     teardown: tuple[tuple[Value, ...], ...] = ()
+    network: str | tuple[str, ...] | None = None
+    """What `setup` and `teardown` of a gate may reach, which is what the judged step may; None: as the command itself."""
 
 
 @dataclass(frozen=True, slots=True)

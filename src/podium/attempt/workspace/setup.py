@@ -175,7 +175,14 @@ async def _run(  # what a launch needs
     timeout_s: float,
 ) -> None:
     launch, policy = launching.build_launch(
-        host, step, names or _NoNames(), workspace, argv=argv, timeout_s=timeout_s, plain=True
+        host,
+        step,
+        names or _NoNames(),
+        workspace,
+        argv=argv,
+        timeout_s=timeout_s,
+        network=step.settings.workspace.network,
+        plain=True,
     )
     with CommandActivity(host, started, SETUP_FILES) as activity:
         activity.note(shlex.join(argv))

@@ -28,7 +28,9 @@ def compile_gates(context: CompileContext, raw: RawStep | None, role: Role | Non
     if raw is not None:
         # Files that the work must not change are restored from the base tree before its gates run.
         context = replace(
-            context, protect=(*context.protect, *context.values(raw.protect, raw.at("protect")))
+            context,
+            protect=(*context.protect, *context.values(raw.protect, raw.at("protect"))),
+            judged=raw,
         )
     entries = [*_entries(context, role), *_entries(context, raw)]
     names: set[str] = set()

@@ -31,7 +31,6 @@ SETTINGS: Final = "$SETTINGS"
 def settings(context: CompileContext, step: StepOrGate, role: Role | None = None) -> StepSettings:
     """The complete settings of a step, so that an attempt need not read the file or the role."""
     file = context.source.file
-    workspace = _merge_maps(context, file.workspace, step.workspace) if isinstance(step, Step) else {}
     own_sandbox = role.sandbox if role is not None else None
     return StepSettings(
         dir=context.value(step.dir, step.at("dir")),
@@ -47,7 +46,7 @@ def settings(context: CompileContext, step: StepOrGate, role: Role | None = None
             )
         ),
         sandbox=SandboxSettings(**_merge_maps(context, file.sandbox, own_sandbox, step.sandbox)),
-        workspace=WorkspaceSettings(**workspace),
+        workspace=_workspace(context, step),
         runs_on=step.runs_on or (role.runs_on if role is not None else None) or (),
         **(_worker_settings(context, step, role) if step.verb in {"agent", "review"} else {}),
     )
@@ -58,6 +57,20 @@ def _with_settings(globs: tuple[Value, ...]) -> tuple[Value, ...]:
     if SETTINGS not in globs:
         return globs
     return (*(glob for glob in globs if glob != SETTINGS), *all_steering_globs())
+
+
+def _workspace(context: CompileContext, step: StepOrGate) -> WorkspaceSettings:
+    """The workspace of a step; a gate gets what the judged step needs, set up with the network of that step."""
+    file = context.source.file.workspace
+    if isinstance(step, Step):
+        return WorkspaceSettings(**_merge_maps(context, file, step.workspace))
+    judged = context.judged
+    merged = _merge_maps(context, file, None if judged is None else judged.workspace)
+    # A gate judges a checkout of the captured tree, also where the step works in the project itself.
+    merged.pop("mode", None)
+    if judged is not None and (merged.get("setup") or merged.get("teardown")):
+        merged["network"] = network(context, judged, None)
+    return WorkspaceSettings(**merged)
 
 
 def _worker_settings(context: CompileContext, step: StepOrGate, role: Role | None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import DocPath
+from podium.workflow.schema.step import Step
 
 _INSERT: Final = re.compile(r"""(?<!\$)\$\{\{(?:[^'"}]|'[^']*'|"[^"]*"|\}(?!\}))*\}\}""")
 _PLACEHOLDER: Final = re.compile("\ue000([0-9]+)\ue001")
@@ -37,6 +38,8 @@ class CompileContext:
     claim: Node | None = None
     """The files that the component being built may change."""
     protect: tuple[Value, ...] = ()
+    judged: Step | None = None
+    """The step whose gates are compiled."""
 
     def problem(self, rule: int, path: DocPath, message: str, *, hint: str = "") -> None:
         self.problems.append(self.source.problem(rule, path, message, hint=hint))
