@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.engine.kit import Project, git
@@ -39,19 +37,3 @@ def test_a_landing_that_may_be_skipped_needs_none(project: Project) -> None:
     git(project.root, "checkout", "-q", "--detach")
 
     assert code(call("run", "flow.yaml", "--sandbox", "none")) == 0
-
-
-def test_outside_of_git_a_run_says_that_nobody_is_held_to_touches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("cache", "config"):
-        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
-    (tmp_path / "plain").mkdir()
-    monkeypatch.chdir(tmp_path / "plain")
-    free = '  free: {run: [ls], touches: ["**"]}\n  look: {run: [ls]}\n'
-    (tmp_path / "plain/flow.yaml").write_text(f"podium: 1\nname: flow\nsteps:\n{MAKES}{free}", "utf-8")
-
-    done = call("run", "flow.yaml", "--sandbox", "none")
-
-    assert code(done) == 0
-    assert "not a git repository: `touches` is not enforced for: a\n" in done.stderr

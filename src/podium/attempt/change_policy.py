@@ -27,7 +27,8 @@ def objection(host: Host, step: Step, names: Names, change: CapturedChange) -> t
     """The reason and message for the next attempt if this change is not allowed; None if it is."""
     allowed = globs_of(step, names)
     if allowed is not None:
-        outside = [path for path in change.files if not _any(allowed, path)]
+        changed = change.files or change.outside_git
+        outside = [path for path in changed if not _any(allowed, path)]
         if outside:
             may = f"allowed are only: {', '.join(allowed)}" if allowed else "nothing may be changed here"
             return "touches", f"the change goes beyond what this step may touch: {_list(outside)}; {may}"
@@ -44,7 +45,7 @@ def protected(
 
     The programs of the step's own gates are protected too, if they were there before.
     """
-    if isinstance(step.verb, Agent) and step.verb.by_hand:
+    if not change.files or (isinstance(step.verb, Agent) and step.verb.by_hand):
         return ()
     globs = fill_argv(step.settings.protect, names)
     # Also match spellings that are the same file on case-insensitive systems: there .Claude/ works like .claude/.

@@ -11,14 +11,7 @@ from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import chain_of
 from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Start
-from podium.core.model import (
-    Agent,
-    Call,
-    Command,
-    Git,
-    Step,
-    Workflow,
-)
+from podium.core.model import Agent, Call, Command, Git, Step, Workflow
 from podium.core.queries.steps import all_steps, inner_steps, top_steps
 from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Address
@@ -213,7 +206,6 @@ def _types(names: Iterable[str], config: WorkflowConfig) -> dict[str, str]:
 
 
 BRANCH: Final = ("run", "branch")
-EVERYTHING: Final = "**"
 
 
 def check_branch(workflow: Workflow, branch: str) -> None:
@@ -224,20 +216,6 @@ def check_branch(workflow: Workflow, branch: str) -> None:
                 f'"{step.name}" lands on run.branch, and no branch is checked out',
                 hint="git switch BRANCH, or git switch -c NEW, then start it again",
             )
-
-
-def unenforced_touches(workflow: Workflow) -> tuple[str, ...]:
-    """The steps whose `touches` cannot be enforced outside of git, where changes are not captured."""
-    return tuple(dict.fromkeys(step.name for step in _all(top_steps(workflow)) if _is_bound(step)))
-
-
-def _is_bound(step: Step) -> bool:
-    if step.touches is None or step.touches == (EVERYTHING,):
-        return False
-    if isinstance(step.verb, Command):
-        # `touches: []` of a command only says that its changes are not captured.
-        return step.touches != ()
-    return isinstance(step.verb, Agent) and not step.verb.judge and not step.verb.by_hand
 
 
 def _is_of_run(verb: Git) -> bool:

@@ -21,7 +21,6 @@ from podium.app.run.preflight import (
     check_branch,
     masked_env,
     reject_secret_values,
-    unenforced_touches,
     unsupported,
 )
 from podium.app.values import own_name
@@ -94,8 +93,6 @@ class StartedRun:
     prepared: PreparedRun
     uncommitted: tuple[str, ...] = ()
     """Files of the user that the run does not see."""
-    unenforced: tuple[str, ...] = ()
-    """Steps whose `touches` cannot be enforced, since there is no repository."""
 
     @property
     def run(self) -> RunId:
@@ -141,8 +138,7 @@ def start_run(
     )
     start = start_message(prepared, facts, request.inputs, tree, no_human=request.no_human)
     create(project, prepared, definition, source, start)
-    unenforced = () if host.repository is not None else unenforced_touches(workflow)
-    return StartedRun(prepared, uncommitted, unenforced)
+    return StartedRun(prepared, uncommitted)
 
 
 def start_message(

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 import anyio
 from anyio import to_thread
 
+from podium.attempt import project_files
 from podium.attempt.host import Host
 from podium.attempt.workspace import setup
 from podium.attempt.workspace.folder_pool import PooledFolder, add_clone, discard_workspace
@@ -70,6 +71,8 @@ class Workspace:
     ports: tuple[int, ...] = ()
     opened_ns: int = 0
     """When it was opened; what was changed later, its processes changed."""
+    is_watched: bool = False
+    """Outside of git: whether the project's files were listed, to tell what the step changes."""
     inside: Path | None = None
     """The path at which a sandbox mounts the folder, the project's own; None without a mount."""
 
@@ -85,6 +88,8 @@ class CapturedChange:
     """None without a repository."""
     change: Mapping[str, Any]
     files: tuple[str, ...]
+    outside_git: tuple[str, ...] = ()
+    """Without a repository: the changed files, if the step may change some files only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,9 @@ async def _set_up(
     # The files that Podium itself wrote until now are not counted as the attempt's.
     ready = replace(ready, opened_ns=time.time_ns())
     ready = await setup.set_up(host, started, step, request, ready, names)
+    if host.repository is None and project_files.is_limited(step):
+        await to_thread.run_sync(project_files.note_files, host, started.path)
+        ready = replace(ready, is_watched=True)
     try:
         yield ready
     finally:
@@ -161,7 +169,9 @@ async def capture_change(
 ) -> CapturedChange | CaptureRefused:
     """Captures the files as a tree and keeps it on the attempt's ref, however the attempt ends."""
     if host.repository is None:
-        return CapturedChange(None, no_change(), ())
+        limited = workspace.is_watched
+        files = await to_thread.run_sync(project_files.files_changed, host, started.path) if limited else ()
+        return CapturedChange(None, no_change(), (), files)
     if workspace.snapshot is None:
         return await to_thread.run_sync(_capture_in_place, host, host.repository, workspace, started)
     return await to_thread.run_sync(_capture, host, host.repository, workspace, started)

@@ -184,12 +184,6 @@ def _warn(started: StartedRun) -> None:
             "  hint: commit them, or pass --dirty to include them",
             err=True,
         )
-    if started.unenforced:
-        click.echo(
-            f"not a git repository: `touches` is not enforced for: {_some(started.unenforced)}\n"
-            "  hint: git init, and commit",
-            err=True,
-        )
 
 
 def _some(names: tuple[str, ...]) -> str:
