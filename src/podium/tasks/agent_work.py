@@ -6,18 +6,21 @@ from podium.core.model import Agent
 from podium.core.queries.graph import workflow_of
 from podium.core.state import Leaf, State
 from podium.tasks.advice import situation_of
+from podium.tasks.earlier_outputs import outputs_before
 from podium.tasks.excerpt import excerpt_of
 from podium.tasks.feedback import feedback_of
-from podium.tasks.review import review_of
+from podium.tasks.review import review_of, shown_to_judge
 from podium.tasks.task import AdviceContext, AgentWork, PreviousAnswer
 
 
 def agent_work_of(leaf: Leaf, state: State) -> AgentWork:
     place = leaf.place
     assert isinstance(place.step.verb, Agent)
+    shown = shown_to_judge(state, leaf) if place.step.verb.judge else frozenset()
     return AgentWork(
         excerpt=excerpt_of(state, leaf),
         config=workflow_of(state, place).config,
+        outputs=() if place.role == "advice" else outputs_before(state, leaf, shown),
         run_start=None if state.started is None else state.started.tree,
         run_branch="" if state.started is None else state.started.run.branch,
         feedback=feedback_of(state, leaf),

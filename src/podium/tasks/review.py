@@ -14,7 +14,7 @@ from podium.core.queries.graph import fresh_children, workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.queries.step_results import fields_of, work_of
 from podium.core.state import Instance, Leaf, Scope, State
-from podium.core.types import Tree
+from podium.core.types import Address, Tree
 from podium.tasks.command_work import to_plain
 from podium.tasks.excerpt import finished_before
 from podium.tasks.feedback import findings_text
@@ -43,6 +43,13 @@ def review_of(state: State, leaf: Leaf) -> ReviewScope:
         disputed=tuple(row for dispute in disputes for row in dispute.rows),
         disputed_diff="\n".join(dict.fromkeys(dispute.diff for dispute in disputes)),
     )
+
+
+def shown_to_judge(state: State, leaf: Leaf) -> frozenset[Address]:
+    """The steps whose answers are part of what the reviewer judges."""
+    works, _ = judged_by(state, leaf)
+    plan = _plan_before(state, leaf, works)
+    return frozenset(step.place.path for step in (*works, *(() if plan is None else (plan,))))
 
 
 def judged_by(state: State, leaf: Leaf) -> tuple[tuple[Instance, ...], Tree | None]:

@@ -60,6 +60,15 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierOutput:
+    """The answer of an earlier step that is too long for the line in the excerpt."""
+
+    path: Address
+    step: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkResult:
     """The answer of a step under review."""
 
@@ -113,6 +122,8 @@ class AgentWork:
     excerpt: Excerpt
     config: WorkflowConfig = WorkflowConfig()
     """The config of the workflow that the step belongs to: agents, roles, partials, record."""
+    outputs: tuple[EarlierOutput, ...] = ()
+    """Answers of earlier steps, the most needed first."""
     run_start: Tree | None = None
     """The tree that the run started from."""
     run_branch: str = ""

@@ -7,6 +7,7 @@ import os
 import stat
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,4 +76,6 @@ found["index"] = git("ls-files", "-v", "--stage")
 found["check"] = git("fsck", "--full", "--strict")
 found["racy"] = git("diff-files", "--name-only")
 found["inode"] = os.stat("docs/a.md").st_ino
-print("FOUND" + json.dumps(found, default=repr, sort_keys=True))
+# A long answer would be given to the next agent as a file.
+print("FOUND" + json.dumps(found, default=repr, sort_keys=True), file=sys.stderr)
+print("done")

@@ -146,8 +146,10 @@ def _inventories(project: Project, kinds: tuple[str, ...]) -> dict[str, Any]:
     assert {kind: ended[kind]["kind"] for kind in kinds} == dict.fromkeys(kinds, "failed"), (
         "a kind did not run"
     )
-    texts = {path: event["result"]["text"] for path, event in ended.items() if path.startswith("look")}
-    assert set(texts) == {"look", *(f"look_{kind}" for kind in kinds)}
+    logs = project.root / ".podium/runs" / project.run_id() / "agent_logs"
+    looks = [path for path in ended if path.startswith("look")]
+    assert set(looks) == {"look", *(f"look_{kind}" for kind in kinds)}
+    texts = {path: (logs / path / "1/stderr.log").read_text("utf-8") for path in looks}
     return {path: json.loads(text.partition("FOUND")[2]) for path, text in texts.items()}
 
 

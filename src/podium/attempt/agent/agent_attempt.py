@@ -32,6 +32,8 @@ class AgentExchange:
     worker: ResolvedAgent | None = None
     system: str = ""
     prompt: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Answers of earlier steps that the prompt names as files."""
     request: AgentRequest | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many texts that look like secrets were removed from the prompts, by rule."""

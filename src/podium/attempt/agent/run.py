@@ -34,6 +34,7 @@ from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, folder_of, note, sandbox_record
 from podium.attempt.prompt import build
+from podium.attempt.prompt.earlier_outputs import write_outputs
 from podium.attempt.resources import explain_resources
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
@@ -113,6 +114,7 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
     rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
     exchange = attempt.exchange
     exchange.system, exchange.prompt, exchange.removed = rendered.system, rendered.prompt, rendered.removed
+    exchange.files = rendered.files
     if not attempt.work.config.record.get("prompts", True):
         attempt.activity.hide(prompt_lines(rendered.system, rendered.prompt))
     if continues_session(attempt):
@@ -136,7 +138,9 @@ def _request_parts(attempt: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, .
     output = (step.output.kind, step.output.choices, fill_argv(step.output.files, attempt.names))
     limits = written_values(step.settings, ("tools", "network", "env", "dir"))
     agent = (worker.agent, worker.type, worker.model, worker.config)
-    return ("agent", *agent, *prompts, _schema(attempt), globs_of(step, attempt.names), *output, *limits)
+    files = tuple(exchange.files.items())
+    parts = ("agent", *agent, *prompts, *((files,) if files else ()))
+    return (*parts, _schema(attempt), globs_of(step, attempt.names), *output, *limits)
 
 
 async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
@@ -184,6 +188,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     attempt.exchange.argv = program.argv
     sandbox = attempt.host.sandbox_of(attempt.step)
     await to_thread.run_sync(_write_files, workspace.home, program.files, sandbox.owner)
+    await to_thread.run_sync(write_outputs, workspace, attempt.exchange.files, sandbox.owner)
     egress = network.EgressLog(attempt.host, attempt.started.path, attempt.started.attempt)
     launch, policy = build_launch(
         attempt.host,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.change_policy import globs_of
 from podium.attempt.host import Host
 from podium.attempt.prompt import excerpt
+from podium.attempt.prompt.earlier_outputs import PlacedOutputs, place_outputs
 from podium.attempt.prompt.feedback import feedback_text, keep_entries
 from podium.attempt.prompt.packed_files import context_of
 from podium.attempt.prompt.review_material import FOLDER, material_of
@@ -21,8 +22,10 @@ from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.core import step_settings
 from podium.core.expressions.nodes import Names
 from podium.core.fast_dataclass import dataclass
+from podium.ports.agent import ServiceAgent
 from podium.redaction.scan import scrub
 from podium.tasks.partials import render_partial
+from podium.workflow.prompts.quoting import fence, quote_block
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
 """Folder of the includes of an inline prompt."""
@@ -34,6 +37,8 @@ class RenderedPrompt:
     prompt: str
     removed: Mapping[str, int]
     """How many texts that look like secrets were removed, by rule."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Answers of earlier steps that the prompt names as files, by path."""
 
 
 def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> RenderedPrompt:
@@ -53,16 +58,34 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
     parts = [own, *_additions(attempt, names, files)]
     if feedback and not is_placed:
         parts.append(feedback_text(attempt.task, entries, heading=True))
+    outputs = _outputs(attempt, worker)
+    if outputs.facts:
+        parts.append(render_partial(attempt.work.config, "outputs", outputs.facts))
     parts.append(_excerpt(attempt))
     parts.append(_shape(attempt))
-    return _scrubbed(host, persona, "\n\n".join(part.strip() for part in parts if part.strip()) + "\n")
+    text = "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+    return _scrubbed(host, persona, text, outputs.files)
 
 
-def _scrubbed(host: Host, system: str, prompt: str) -> RenderedPrompt:
+def _scrubbed(host: Host, system: str, prompt: str, files: Mapping[str, str]) -> RenderedPrompt:
     """Masks and scrubs the complete texts, including packed files, quotes and feedback."""
-    texts = [scrub(host.mask.text(text)) for text in (system, prompt)]
-    removed = Counter(texts[0].counts) + Counter(texts[1].counts)
-    return RenderedPrompt(texts[0].text, texts[1].text, dict(removed))
+    system_text, prompt_text, *contents = (
+        scrub(host.mask.text(text)) for text in (system, prompt, *files.values())
+    )
+    removed: Counter[str] = Counter()
+    for text in (system_text, prompt_text, *contents):
+        removed.update(text.counts)
+    clean = {path: content.text for path, content in zip(files, contents, strict=True)}
+    return RenderedPrompt(system_text.text, prompt_text.text, dict(removed), clean)
+
+
+def _outputs(attempt: AgentAttempt, worker: ResolvedAgent | None) -> PlacedOutputs:
+    return place_outputs(
+        attempt.work.outputs,
+        (lambda text: quote_block(text, "output", attempt.nonce)) if attempt.verb.judge else fence,
+        reads_files=worker is not None and not isinstance(worker.adapter, ServiceAgent),
+        in_project=attempt.host.is_inplace(attempt.step),
+    )
 
 
 class _Names(Mapping[str, Any]):

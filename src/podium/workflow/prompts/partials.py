@@ -95,6 +95,11 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
             },
             ("nonce", "diff", "results", "findings"),
         ),
+        "outputs": Partial(
+            "Answers of earlier steps that are longer than a line, whole or as files",
+            {"whole": (), "files": (), "cut": ()},
+            ("whole", "files", "cut"),
+        ),
         "said": Partial(
             "The result of one gate, person or attempt, in a sentence",
             {
