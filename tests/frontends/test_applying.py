@@ -55,3 +55,27 @@ def test_work_on_files_that_are_still_uncommitted_says_that_they_have_to_be_comm
     )
     assert code(call("apply")) == 0
     assert (project.root / "loose.txt").read_text() == "mine\nmore\n"
+
+
+@pytest.mark.req("R156")
+def test_work_in_place_is_not_offered_to_be_applied(project: Project) -> None:
+    """It is in the user's files already, where it would be in its own way."""
+    inplace = MAKES.replace("touches:", "workspace: inplace, touches:")
+    project.flow(inplace)
+    done = call("run", "flow.yaml", "--sandbox", "none")
+    shown = done.stderr + done.stdout
+
+    assert "podium diff" in shown
+    assert "podium apply" not in shown
+    refused = call("apply")
+    assert code(refused) == 2
+    assert "its changes are in your files already" in str(refused.exception)
+
+
+@pytest.mark.req("R156")
+def test_work_of_which_a_part_is_private_is_offered(project: Project) -> None:
+    private = MAKES.replace("a:", "b:").replace("new.txt", "other.txt")
+    project.flow(MAKES.replace("touches:", "workspace: inplace, touches:") + private)
+    done = call("run", "flow.yaml", "--sandbox", "none")
+
+    assert "podium apply" in done.stderr + done.stdout

@@ -101,3 +101,6 @@ ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "!advice": ("proceed", "force_complete", "retry_different", "halt", "dump_context"),
 }
 """The actions that answer the engine's own questions, by their names."""
+
+IN_PLACE: Final = "in_place"
+"""The key of an attempt's change that tells that it was made in the user's own files."""

@@ -22,6 +22,7 @@ from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import read_head
 from podium.runtime.records import events_of
 from podium.tasks.build import landing_task
+from podium.views.run.builder import run_view
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -53,8 +54,14 @@ def apply(project: Project, run: RunId, *, branch: str | None = None, message: s
             "not a git repository: there is no branch to apply the run to",
             hint="the work is in your files already",
         )
-    state = fold(prepared.workflow, events_of(project.runtime.events(run)))
+    events = events_of(project.runtime.events(run))
+    state = fold(prepared.workflow, events)
     tree = _verified_tree(state, run)
+    if run_view(events).in_place:
+        raise ConfigurationError(
+            f"run {run} worked in place: its changes are in your files already",
+            hint=f"podium diff {run} shows them; commit what you want to keep",
+        )
     onto = branch or read_head(host.repository).branch
     if onto is None:
         raise ConfigurationError("no branch is checked out", hint=f"podium apply {run} --branch NAME")

@@ -27,7 +27,7 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
-from podium.core.types import Tree
+from podium.core.types import IN_PLACE, Tree
 from podium.errors import disk_fault
 from podium.git.repository import (
     Person,
@@ -286,7 +286,8 @@ def _capture_in_place(
         paths = ", ".join(clash.path for clash in joined.clashes)
         return CaptureRefused("conflict", f"the project and the run's own work have both changed {paths}")
     keep_attempt(host, repository, started, joined.tree)
-    return _change_since(repository, started.base, joined.tree)
+    captured = _change_since(repository, started.base, joined.tree)
+    return replace(captured, change={**captured.change, IN_PLACE: True})
 
 
 def _change_since(repository: Repository, base: Tree | None, tree: Tree) -> CapturedChange:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, assert_never
 from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.events import Event
-from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, MicroUsd, Millis, Tree
+from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, IN_PLACE, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader
 from podium.views.run.freshness import Freshness
@@ -56,6 +56,8 @@ class RunViewBuilder:
         self._at = Millis(0)
         self._seq = 0
         self._head: Tree | None = None
+        self._places: set[bool] = set()
+        """Whether the changes so far were made in the user's own files; both if some were."""
         self._steps: dict[Address, StepView] = {}
         self._freshness = Freshness()
         self._flying: set[Address] = set()
@@ -121,6 +123,7 @@ class RunViewBuilder:
             branch="" if started is None else started.run.branch,
             base=None if started is None else started.tree,
             tree=self._head,
+            in_place=self._places == {True},
             steps=tuple(self._freshness.marked(self._steps.values())),
             outputs=NOTHING if ended is None else ended.outputs,
             usd=total.usd,
@@ -191,6 +194,8 @@ class RunViewBuilder:
                 self._change(event.path, status="checking")
             case events.AttemptEnded():
                 self._flying.discard(event.path)
+                if event.change is not None and event.change.get("files"):
+                    self._places.add(bool(event.change.get(IN_PLACE)))
                 changes: dict[str, Any] = {"result": event.result} if event.result is not None else {}
                 changes |= {"reused": event.reused, "answered": event.attempt, "fault": _fault(event)}
                 self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **changes)

@@ -154,6 +154,8 @@ class RunView(NamedTuple):
     base: Tree | None
     tree: Tree | None
     """The head: the current result of the run."""
+    in_place: bool
+    """True if all its changes were made in the user's own files."""
     steps: tuple[StepView, ...]
     outputs: Mapping[str, Any]
     usd: MicroUsd

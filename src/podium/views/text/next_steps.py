@@ -84,6 +84,7 @@ def next_steps(view: RunView) -> Iterator[Hint]:
             if (
                 view.tree is not None
                 and view.tree != view.base
+                and not view.in_place
                 and not any(step.landed for step in view.steps)
             ):
                 yield Hint(f"podium apply {run}", "to merge it into a branch")
