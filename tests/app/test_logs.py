@@ -84,7 +84,7 @@ def test_logs_come_in_the_order_of_steps_and_attempts(store: Store, told: Told, 
     assert titles("implement~2") == later
     assert titles("implement~1") == work
     assert titles("implement#1/tests") == work[2:]
-    assert titles(failed=True) == work[2:]
+    assert titles(failed=True) == [": reasons", *work[2:]]
     with pytest.raises(ConfigurationError, match='has no step "biuld"'):
         titles("biuld")
 

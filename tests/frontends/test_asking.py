@@ -106,7 +106,7 @@ def test_who_is_asked_after_the_last_attempt_is_told_why_it_failed(project: Proj
 def test_a_gate_that_used_up_the_attempts_is_named(project: Project) -> None:
     asked(project, gate="{name: tests, run: [sh, -c, 'echo 1 failed; exit 1']}")
 
-    assert "the last attempt failed: tests failed: sh ended with 1 1 failed" in call("inbox").stdout
+    assert "the last attempt failed: tests: sh ended with 1: 1 failed" in call("inbox").stdout
 
 
 @pytest.mark.req("R006")

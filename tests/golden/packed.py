@@ -74,14 +74,57 @@ def answer_now(*question: str) -> Answer:
 
 
 def comparable(answer: Answer) -> Any:
-    """The content without what may differ: the age of open steps, and the wording of what `verify` prints for people."""
+    """The content without what may differ: named new fields, the age of open steps, the wording of `verify` for people."""
     match answer.question[0]:
         case "show":
-            return {**answer.content, "steps": [_without_age(step) for step in answer.content["steps"]]}
+            content = as_before(answer.content)
+            return {**content, "steps": [_without_age(step) for step in content["steps"]]}
+        case "runs":
+            return [as_before(run) for run in answer.content]
+        case "inbox":
+            return [_old_question(question) for question in answer.content]
         case "verify" if isinstance(answer.content, str):
             return re.findall(r"[0-9a-f]{64}|[\w-]*\d[\w-]*", answer.content)
         case _:
             return answer.content
+
+
+ADDED_TO_RUN = frozenset({"why", "raised"})
+ADDED_TO_STEP = frozenset({"why", "repairs"})
+ADDED_TO_QUESTION = frozenset({"choices", "exhibits", "project"})
+"""Fields that the old version did not print."""
+REWORDED = {"long failed: grep ended with 1": "long: grep ended with 1"}
+"""Reasons in questions that are worded in another way now."""
+
+
+def as_before(run: dict[str, Any]) -> dict[str, Any]:
+    """What was printed about a run, without fields that are new by name; everything else has to be equal."""
+    parts: dict[str, Any] = {}
+    if "steps" in run:
+        parts["steps"] = [_old_step(step) for step in run["steps"]]
+    if "pending" in run:
+        parts["pending"] = [_old_question(question) for question in run["pending"]]
+    return {**_without(run, ADDED_TO_RUN), **parts}
+
+
+def _without(row: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in fields}
+
+
+def _old_question(question: dict[str, Any]) -> dict[str, Any]:
+    why = question["why"]
+    return {**_without(question, ADDED_TO_QUESTION), "why": REWORDED.get(why, why)}
+
+
+def _old_step(step: dict[str, Any]) -> dict[str, Any]:
+    """The old version printed an artifact as the text of a Python dict."""
+    old = _without(step, ADDED_TO_STEP)
+    if "artifacts" in step:
+        old["artifacts"] = [
+            each if isinstance(each, str) else str({"file": each["file"], "hash": each["sha256"]})
+            for each in step["artifacts"]
+        ]
+    return old
 
 
 def _without_age(step: dict[str, Any]) -> dict[str, Any]:

@@ -74,6 +74,9 @@ class AttemptResult(TypedDict, total=False):
     exit_code: int | None
     evidence: Evidence
     tests: Mapping[str, int]
+    failed_tests: FailedTests
+    cause: str
+    """The printed line that names the error, if a command failed that ran no tests."""
     coverage: float
     uncompared: str
     """Why the tests could not be compared with those of the base tree."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from podium.core.types import CONTINUING_OUTCOMES
 from podium.files.project_paths import ProjectPaths
-from podium.views.plain import encode_utf8
+from podium.views.plain import as_text, encode_utf8
 from podium.views.run.view import RunView, StepView, steps_named
+from podium.views.run.why import review_text
 
 PIECE: Final = 1 << 16
 ACTIVITY: Final = "progress.jsonl"
 LIVE: Final = (ACTIVITY, "stderr.log", "setup.log", "output.log")
 """What a person who follows an attempt reads: what it does and prints, without its prompts and raw records."""
+REASONS: Final = "reasons"
+PART_LINES: Final = 30
+"""How many lines of a long message are the relevant part."""
 
 
 class LogFile(NamedTuple):
@@ -49,7 +53,20 @@ def log_files(
     logs = tuple(file for each in steps for file in _of_step(folder, each))
     if live:
         return tuple(_followed(logs))
-    return logs
+    return (*_explanations(view, steps), *logs) if failed else logs
+
+
+def _explanations(view: RunView, steps: tuple[StepView, ...]) -> Iterator[LogFile]:
+    """Why the run and its steps failed: all reasons together, then the part of each output that shows it."""
+    origins = tuple(each for each in steps if _is_origin(each))
+    lines = dict.fromkeys(f"{each.path}: {each.why}" for each in origins)
+    reasons = "".join(f"{line}\n" for line in dict.fromkeys((*filter(None, (view.why,)), *lines)))
+    if reasons:
+        yield LogFile("", 0, None, reasons, REASONS)
+    for each in origins:
+        part = relevant_part(each)
+        if part:
+            yield LogFile(each.path, each.answered, None, f"{part}\n", "the relevant part")
 
 
 def _followed(logs: tuple[LogFile, ...]) -> Iterator[LogFile]:
@@ -63,7 +80,41 @@ def _followed(logs: tuple[LogFile, ...]) -> Iterator[LogFile]:
 
 def _has_failed(step: StepView) -> bool:
     """Also a step that is not over, if its last attempt was rejected."""
-    return bool(step.fault) if step.outcome is None else step.outcome not in CONTINUING_OUTCOMES
+    if step.outcome is None:
+        return step.cause is not None
+    return step.outcome not in CONTINUING_OUTCOMES
+
+
+def _is_origin(step: StepView) -> bool:
+    """Whether the step itself failed, and not a step or gate in it."""
+    return step.cause is not None and step.cause.path == step.path
+
+
+def relevant_part(step: StepView) -> str:
+    """The lines that show why a step failed: all findings of a review, else the message around the reported line."""
+    if step.verdict is not None:
+        return "\n".join(review_text("", None, (finding,)).lstrip(": ") for finding in step.verdict.findings)
+    lines = step.words.splitlines()
+    if len(lines) < 2:
+        return ""
+    number = _telling_number(lines, step.result)
+    if number is None:
+        return "\n".join(lines[-PART_LINES:])
+    start = max(0, number - PART_LINES // 3)
+    return "\n".join(lines[start : start + PART_LINES])
+
+
+def _telling_number(lines: Sequence[str], result: Mapping[str, Any]) -> int | None:
+    """The number of the line with the assertion, the printed error or the name of the test."""
+    tests = result.get("failed_tests")
+    tests = tests if isinstance(tests, Mapping) else {}
+    first = as_text(tests.get("first")).rpartition("::")[2].rpartition(" > ")[2]
+    for clue in (as_text(tests.get("assertion")).partition("; ")[0], first, as_text(result.get("cause"))):
+        words = " ".join(clue.split())
+        for number, line in enumerate(lines):
+            if words and words in " ".join(line.split()):
+                return number
+    return None
 
 
 def _chosen(view: RunView, name: str | None) -> tuple[StepView, ...]:
@@ -80,8 +131,8 @@ def _of_step(folder: Path, step: StepView) -> Iterator[LogFile]:
     attempts = range(1, step.attempts + 1)
     files = [LogFile(step.path, n, path) for n in attempts for path in _plain_files(place / str(n))]
     yield from files
-    if files and step.fault and step.outcome is None:
-        yield LogFile(step.path, step.answered, None, f"{step.fault}\n", "why it was rejected")
+    if files and step.cause is not None and step.outcome is None:
+        yield LogFile(step.path, step.answered, None, f"{step.why}\n", "why it was rejected")
     # A step that ended in an error has no output of its own.
     if (files and step.outcome != "error") or not step.worked:
         return

@@ -17,6 +17,7 @@ from podium.attempt.command import evidence
 from podium.attempt.command.baseline import baseline_tests, with_known_failures
 from podium.attempt.command.checkout import CommandAttempt, keeps_changes, open_checkout, run_in
 from podium.attempt.command.earlier_tests import judge_tests
+from podium.attempt.command.failure_facts import failure_facts
 from podium.attempt.command.result import CommandResult
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
@@ -35,6 +36,7 @@ from podium.errors import ConfigurationError
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask, CommandWork
+from podium.views.run.why import result_text
 from podium.workflow.contracts.contract import OutputFault, value_of
 
 MAX_VALUE: Final = 8 << 20
@@ -80,7 +82,11 @@ async def rerun(host: Host, rechecks: Iterable[AttemptTask], tree: Tree) -> Fail
 
 
 def _why(ended: AttemptEnded) -> str:
-    return str((ended.result or {}).get("message") or f"it ended as {ended.kind}")
+    """The reason in one line, then the message."""
+    result = ended.result or {}
+    message = str(result.get("message") or f"it ended as {ended.kind}")
+    reason = result_text(result)
+    return message if message.startswith(reason) else f"{reason}\n{message}"
 
 
 async def _command_attempt(task: AttemptTask, host: Host) -> CommandAttempt:
@@ -127,7 +133,10 @@ async def _run_and_check(
             )
             outcome = replace(outcome, result={**outcome.result, evidence.EVIDENCE: kept_output})
         if outcome.kind != "ok":
-            result = await with_known_failures(attempt, workspace, outcome, before)
+            facts = await to_thread.run_sync(failure_facts, attempt, workspace, outcome)
+            result = await with_known_failures(
+                attempt, workspace, replace(outcome, result={**outcome.result, **facts}), before
+            )
             return attempt_ended(
                 host, started, outcome.kind, outcome.reason, result=result, tree=started.start
             )

@@ -63,8 +63,9 @@ def clash_on_branch(work: LandWork, repository: Repository, clashes: tuple[Clash
 
 
 def clash_text(clashes: tuple[Clash, ...]) -> str:
-    """The clashing files with excerpts, for the person or agent that resolves them."""
-    parts = []
+    """The clashing files, then each with an excerpt, for the person or agent that resolves them."""
+    paths = list(dict.fromkeys(escape_path(clash.path) for clash in clashes))
+    parts = [f"merge conflict in {first_of(paths, MAX_LISTED_PATHS)}"]
     for clash in clashes:
         excerpt = f"\n{clash.excerpt[:MAX_EXCERPT_CHARS]}" if clash.excerpt else ""
         parts.append(f"{clash.path}: {clash.message}{excerpt}")

@@ -99,7 +99,7 @@ class Live:
         if printed < 0 and not self._terminal and self._shows("INFO"):
             yield step.entered, step.depth, self._line("INFO", step.entered, f"start {step.path}")
         if printed < step.attempts > 1 and step.worked and not self._terminal and self._shows("INFO"):
-            fault = step.passed_over[-1] if step.passed_over else step.fault
+            fault = step.passed_over[-1] if step.passed_over else step.why
             why = f": {one_line(fault, 200)}" if fault else ""
             text = f"retry {step.path} (attempt {step.attempts}){why}"
             yield view.at, 0, self._line("INFO", view.at, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -88,6 +89,11 @@ def wait() -> None:
 def is_colourful(stream: TextIO) -> bool:
     """https://no-color.org; TERM=dumb cannot show any."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width() -> int | None:
+    """The width to which messages on stdout are cut; None in a pipe or a file, where nothing is cut."""
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
 
 
 def painter(stream: TextIO | None = None) -> Paint:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from podium.core.types import CONTINUING_OUTCOMES, Millis
+from podium.core.types import Millis
 from podium.views.format import duration, iso
 from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.view import RunView, StepView, duration_of, elapsed
-from podium.views.text.costs import cost, fallback_text, limit_text, outcome_text, usage_text
+from podium.views.text.costs import attempts_text, cost, fallback_text, limit_text, outcome_text, usage_text
 from podium.views.text.landing import landing_note, landing_words, landings
 from podium.views.text.next_steps import next_steps, waits_for
 
@@ -23,7 +23,7 @@ def summary_text(view: RunView) -> str:
         _title(view),
         _inputs(view),
         _step_table(view),
-        _table("Gates", ("gate", "outcome", "message"), _gates(view)),
+        _table("Gates", ("gate", "outcome", "reason"), _gates(view)),
         _table("Reviews", ("reviewer", "verdict", "score", "findings", "tree"), _reviews(view)),
         _table("People", ("question", "answer", "by", "text"), _people(view)),
         _cost(view),
@@ -42,8 +42,9 @@ def _title(view: RunView) -> str:
     lines.append(
         f"Run `{view.run}`, started {iso(view.at if view.started is None else view.started)}, {took}."
     )
-    if view.message:
-        lines += ["", _cell(view.message, 400)]
+    why = view.why or view.message
+    if why:
+        lines += ["", _cell(why, len(why))]
     return "\n".join(lines)
 
 
@@ -69,22 +70,22 @@ def _step_table(view: RunView) -> str:
     # A run may have thousands of steps, so only the rows of the table are written.
     steps = [step for step in view.steps if step.role in ("step", "finally") and "#" not in step.path]
     rows = (_step(step, view.at) for step in steps[:MOST_ROWS])
-    columns = ("step", "outcome", "attempts", "time", "cost")
+    columns = ("step", "outcome", "attempts", "time", "cost", "reason")
     return _table("Steps", columns, rows, more=max(0, len(steps) - MOST_ROWS))
 
 
 def _step(step: StepView, now: Millis) -> tuple[str, ...]:
     took = duration(duration_of(step, now))
     outcome = f"{outcome_text(step)}; {fallback_text(step)}" if step.passed_over else outcome_text(step)
-    return f"`{step.path}`", _cell(outcome, 400), str(step.attempts or ""), took, cost(step)
+    attempts = attempts_text(step) if step.repairs else str(step.attempts or "")
+    return f"`{step.path}`", _cell(outcome, 400), attempts, took, cost(step), _cell(step.why, len(step.why))
 
 
 def _gates(view: RunView) -> Iterator[tuple[str, ...]]:
     gates = {step.path for step in view.steps if step.role == "gates"}
     for step in view.steps:
         if step.parent in gates:
-            words = "" if step.outcome in CONTINUING_OUTCOMES else step.words
-            yield f"`{step.path}`", outcome_text(step), _cell(words)
+            yield f"`{step.path}`", outcome_text(step), _cell(step.why, len(step.why))
 
 
 def _reviews(view: RunView) -> Iterator[tuple[str, ...]]:

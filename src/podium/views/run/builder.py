@@ -8,11 +8,12 @@ from typing import Any, Final, TypeAlias, assert_never
 from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.events import Event
-from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, IN_PLACE, Address, MicroUsd, Millis, Tree
+from podium.core.types import ACTIONS, IN_PLACE, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader
 from podium.views.run.freshness import Freshness
 from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
+from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence, worst_cause
 
 BRIEF: Final = ("retry",)
 """Kinds of waits that are too short to show: a run that only waits for a retry counts as running."""
@@ -65,6 +66,8 @@ class RunViewBuilder:
         self._new_charges: tuple[Charge, ...] = ()
         self._pending: dict[Address, Pending] = {}
         self._agents: dict[tuple[str, str], AgentView] = {}
+        self._blamed: dict[Address, Cause] = {}
+        """For each scope and attempt, the cause of the child or gate that failed."""
         self._total = StepView(ROOT, ROOT, "step", 1, Millis(0))
 
     def feed(self, log: Iterable[Event]) -> None:
@@ -132,7 +135,17 @@ class RunViewBuilder:
             unknown_calls=total.unknown_calls,
             pending=tuple(self._pending.values()),
             agents=tuple(self._agents.values()),
+            cause=self._run_cause(),
         )
+
+    def _run_cause(self) -> Cause | None:
+        ended = self._ended
+        if ended is None or ended.status in ("passed", "cancelled"):
+            return None
+        cause = self._blamed.get(ROOT)
+        if cause is not None and ended.message in ("", cause.message):
+            return cause
+        return Cause(ROOT, first_sentence(ended.message) or ended.reason or ended.status)
 
     def _status(self) -> ViewStatus:
         if self._ended is not None:
@@ -161,10 +174,13 @@ class RunViewBuilder:
             case events.StepExpanded():
                 self._change(event.path, status="running", attempts=1, items=event.items)
             case events.StepReopened():
+                self._blamed.pop(event.path, None)
                 self._change(event.path, attempts=event.attempt)
                 if event.due is not None:
                     self._wait(Pending(event.path, "retry", event.at, event.due), "retrying")
             case events.JoinEnded():
+                for member in event.refused:
+                    self._change(member.path, cause=Cause(member.path, first_sentence(member.detail)))
                 if event.tree is not None and event.path == ROOT:
                     self._head = event.tree
             case _ if isinstance(event, _AttemptEvent):
@@ -180,15 +196,20 @@ class RunViewBuilder:
         match event:
             case events.AttemptStarted():
                 self._flying.add(event.path)
+                self._blamed.pop(event.path, None)
                 self._pending.pop(event.path, None)
                 base = {} if event.base is None else {"base": event.base}
                 self._change(event.path, status="running", attempts=event.attempt, worked=True, **base)
             case events.AttemptQueued():
-                self._change(event.path, status="queued")
+                step = self._steps[event.path]
+                is_repair = event.why == "repair"
+                changes: dict[str, Any] = {
+                    "repairs": step.repairs + is_repair,
+                    "repairing": step.repairing + 1 if is_repair else 0,
+                }
                 if event.why == "fallback":
-                    step = self._steps[event.path]
-                    why = as_text(step.result.get("message"))
-                    self._change(event.path, passed_over=(*step.passed_over, why))
+                    changes["passed_over"] = (*step.passed_over, as_text(step.result.get("message")))
+                self._change(event.path, status="queued", **changes)
             case events.AttemptDoubted():
                 self._flying.discard(event.path)
                 self._change(event.path, status="checking")
@@ -196,8 +217,8 @@ class RunViewBuilder:
                 self._flying.discard(event.path)
                 if event.change is not None and event.change.get("files"):
                     self._places.add(bool(event.change.get(IN_PLACE)))
-                changes: dict[str, Any] = {"result": event.result} if event.result is not None else {}
-                changes |= {"reused": event.reused, "answered": event.attempt, "fault": _fault(event)}
+                changes = {"result": event.result} if event.result is not None else {}
+                changes |= {"reused": event.reused, "answered": event.attempt, "cause": attempt_cause(event)}
                 self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **changes)
             case _:
                 assert_never(event)
@@ -206,6 +227,7 @@ class RunViewBuilder:
         match event:
             case events.RetryScheduled():
                 kind = "quota" if event.why == "quota" else "retry"
+                self._change(event.path, repairing=0)
                 self._wait(Pending(event.path, kind, event.at, event.due), "retrying")
             case events.WaitStarted():
                 self._wait(Pending(event.path, "wait", event.at, event.due), "waiting")
@@ -265,21 +287,23 @@ class RunViewBuilder:
             unknown_calls=before.unknown_calls + charge.unknown_calls,
         )
 
-    def _blame(self, event: events.StepEnded, gate: StepView) -> None:
-        """Record a failed gate as the reason why the attempt failed."""
-        gates = self._steps.get(gate.parent)
-        if gates is None or gates.role != "gates" or event.outcome in CONTINUING_OUTCOMES:
+    def _blame(self, step: StepView, cause: Cause | None) -> None:
+        """Record why a child failed at its parent, and why gates failed at the step that they judge."""
+        if cause is None or (step.role == "finally" and step.parent in self._blamed):
             return
-        words = event.message or as_text(
-            (event.result or {}).get("message") or (event.result or {}).get("text")
-        )
-        self._change(gates.parent, fault=f"{gate.step} {event.outcome}" + (f": {words}" if words else ""))
+        before = self._blamed.get(step.parent)
+        self._blamed[step.parent] = worst_cause(before, cause, step.entered)
+        if step.role == "gates":
+            self._change(step.parent, cause=self._blamed[step.parent])
 
     def _end(self, event: events.StepEnded) -> None:
         self._pending.pop(event.path, None)
         step = self._steps.get(event.path)
+        cause = end_cause(event, step, self._blamed.get(event.path))
         if step is None:
             self._head = event.tree if event.tree is not None else self._head
+            if cause is not None:
+                self._blamed[event.path] = cause
             return
         self._steps[event.path] = step._replace(
             status="ended",
@@ -292,17 +316,11 @@ class RunViewBuilder:
             result=step.result if event.result is None else event.result,
             score=event.score,
             tree=step.tree if event.tree is None else event.tree,
+            cause=cause,
         )
-        self._blame(event, step)
+        self._blame(step, cause)
         if step.parent == ROOT and event.outcome == "passed" and event.tree is not None:
             self._head = event.tree
-
-
-def _fault(event: events.AttemptEnded) -> str:
-    """Why an attempt failed; "" if it succeeded, before its gates have run."""
-    if event.kind == "ok":
-        return ""
-    return as_text((event.result or {}).get("message")) or event.reason or event.kind
 
 
 def _plus(step: StepView, charge: Charge) -> StepView:

@@ -23,25 +23,15 @@ from podium.core.expressions.nodes import (
 )
 from podium.core.model import Check
 from podium.core.state import State
-from podium.core.types import CONTINUING_OUTCOMES
 from podium.views.plain import one_line
-from podium.views.run.view import RunView, StepView
+from podium.views.run.view import RunView, StepView, with_messages
 
 
 def with_checks(view: RunView, state: State) -> RunView:
     """The view with the expression of each failed check, also as the message of a run that failed because of one."""
-    steps = tuple(_explain_step(step, state) for step in view.steps)
-    if view.status != "failed" or view.message:
-        return view._replace(steps=steps)
-    parents = {step.parent for step in steps}
-    bad = [
-        step
-        for step in steps
-        if step.path not in parents and step.outcome not in (None, *CONTINUING_OUTCOMES)
-    ]
-    last = max(reversed(bad), key=lambda step: step.ended or 0, default=None)
-    is_check = last is not None and _is_check(last, state)
-    return view._replace(steps=steps, message=f"{last.path}: {last.message}" if last and is_check else "")
+    failed = [step for step in view.steps if step.outcome == "failed" and not step.message]
+    texts = {step.path: text for step in failed if (text := _check_text(step, state))}
+    return with_messages(view, texts)
 
 
 def expression_text(node: Node) -> str:
@@ -77,18 +67,15 @@ def expression_text(node: Node) -> str:
             assert_never(node)
 
 
-def _explain_step(step: StepView, state: State) -> StepView:
-    if step.outcome != "failed" or step.message or not _is_check(step, state):
-        return step
-    definition = state.instances[step.path].place.step
+def _check_text(step: StepView, state: State) -> str:
+    """The expression of a check that failed; "" for any other step."""
+    instance = state.instances.get(step.path)
+    if instance is None or not isinstance(instance.place.step.verb, Check):
+        return ""
+    definition = instance.place.step
     assert isinstance(definition.verb, Check)
     line = f" (line {definition.line})" if definition.line else ""
-    return step._replace(message=f"not true: {one_line(expression_text(definition.verb.test), 300)}{line}")
-
-
-def _is_check(step: StepView, state: State) -> bool:
-    instance = state.instances.get(step.path)
-    return step.outcome == "failed" and instance is not None and isinstance(instance.place.step.verb, Check)
+    return f"not true: {one_line(expression_text(definition.verb.test), 300)}{line}"
 
 
 def _join_operands(sign: str, terms: Iterable[Node], *bare: type) -> str:

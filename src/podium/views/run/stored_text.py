@@ -8,7 +8,7 @@ from typing import Any
 
 from podium.core.types import Address, Millis
 from podium.views.format import iso, iso_or_none
-from podium.views.run.view import LimitView, Pending, RunView, StepView
+from podium.views.run.view import LimitView, Pending, RunView, with_messages
 
 
 def has_texts_for(view: RunView, data: Mapping[str, Any]) -> bool:
@@ -32,10 +32,8 @@ def with_stored(view: RunView, data: Mapping[str, Any]) -> RunView:
     pending = tuple(_with_texts(waiting, stored.get(waiting.path)) for waiting in view.pending)
     by_hand = tuple(_by_hand(view, stored))
     limits = data.get("limits")
-    return view._replace(
+    return with_messages(view, dict(_messages(view, data)))._replace(
         pending=(*pending, *by_hand),
-        steps=tuple(_with_messages(view, data)),
-        message=view.message or (_text(data, "message") if view.status == "failed" else ""),
         limits=tuple(_limits(view, limits)) if isinstance(limits, dict) else view.limits,
     )
 
@@ -53,14 +51,15 @@ def _with_texts(pending: Pending, row: Mapping[str, Any] | None) -> Pending:
     )
 
 
-def _with_messages(view: RunView, data: Mapping[str, Any]) -> Iterator[StepView]:
-    """The steps, with stored messages for those that failed without a message in the log, such as checks."""
+def _messages(view: RunView, data: Mapping[str, Any]) -> Iterator[tuple[Address, str]]:
+    """The stored messages of steps that failed without a message in the log, such as checks."""
     rows = data.get("steps")
     stored = {row.get("path"): row for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
     for step in view.steps:
         row = stored.get(step.path, {})
         is_same = step.outcome == "failed" and row.get("ended_at") == iso_or_none(step.ended)
-        yield step._replace(message=_text(row, "message")) if is_same and not step.message else step
+        if is_same and not step.message and _text(row, "message"):
+            yield step.path, _text(row, "message")
 
 
 def _by_hand(view: RunView, stored: Mapping[Any, Mapping[str, Any]]) -> Iterator[Pending]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from podium.core.addresses import without_visit
+from podium.core.addresses import ROOT, without_visit
 from podium.core.events import Role
 from podium.core.payloads import Verdict
 from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus, Tree
 from podium.errors import ConfigurationError
+from podium.views.run.why import Cause, cause_line
 
 StepStatus: TypeAlias = Literal["queued", "running", "checking", "retrying", "waiting", "ended"]
 """`checking`: it has answered, and its gates are running."""
@@ -61,8 +62,12 @@ class StepView(NamedTuple):
     """For each agent that was replaced by the next one in `fallback`, the reason."""
     answered: int = 0
     """The attempt that its result is from; the next one may be running."""
-    fault: str = ""
-    """Why the last judged attempt failed, as the attempt or its gate put it."""
+    cause: Cause | None = None
+    """Why it did not pass, or while it has not ended, why its last judged attempt failed."""
+    repairs: int = 0
+    """How many of its attempts were only asked to repair the form of an answer."""
+    repairing: int = 0
+    """How many answer repairs the newest attempt consists of; 0 if it is not a repair."""
 
     @property
     def step(self) -> str:
@@ -71,6 +76,16 @@ class StepView(NamedTuple):
         for sign in "~[#":
             last = last.partition(sign)[0]
         return last
+
+    @property
+    def why(self) -> str:
+        """The cause in one line."""
+        return cause_line(self.cause, self.path)
+
+    @property
+    def tries(self) -> int:
+        """Its attempts without repairs of answers."""
+        return self.attempts - self.repairs
 
     @property
     def words(self) -> str:
@@ -165,6 +180,13 @@ class RunView(NamedTuple):
     pending: tuple[Pending, ...]
     limits: tuple[LimitView, ...] = ()
     agents: tuple[AgentView, ...] = ()
+    cause: Cause | None = None
+    """Why the run did not pass."""
+
+    @property
+    def why(self) -> str:
+        """The cause in one line."""
+        return cause_line(self.cause, ROOT)
 
 
 def duration_of(step: StepView, now: Millis) -> Millis:
@@ -194,11 +216,11 @@ def comparison_base(view: RunView, pending: Pending) -> Tree | None:
 
 
 def failure_before(view: RunView, pending: Pending) -> str:
-    """Why the last attempt before a question failed, if the question is about that."""
+    """Why the last attempt before a question failed, in one line, if the question is about that."""
     steps = {step.path: step for step in view.steps}
     step = steps.get(pending.path)
     subject = step if step is None or pending.kind == "by_hand" else steps.get(step.parent)
-    return subject.fault if subject is not None and pending.kind in ("exhausted", "by_hand") else ""
+    return subject.why if subject is not None and pending.kind in ("exhausted", "by_hand") else ""
 
 
 def hand_folder(view: RunView, pending: Pending) -> str:
@@ -219,6 +241,24 @@ def with_status(view: RunView, stored: str) -> RunView:
     if view.status in ("running", "waiting") and stored in ("waiting", "parked"):
         return view._replace(status="parked" if stored == "parked" else "waiting")
     return view
+
+
+def with_messages(view: RunView, messages: Mapping[Address, str]) -> RunView:
+    """The view with messages that are not in the log, such as the expressions of failed checks, also as causes."""
+    if not messages:
+        return view
+
+    def explained(cause: Cause | None) -> Cause | None:
+        return cause if cause is None else cause._replace(text=messages.get(cause.path, cause.text))
+
+    steps = tuple(
+        step._replace(message=messages.get(step.path, step.message), cause=explained(step.cause))
+        for step in view.steps
+    )
+    cause = explained(view.cause)
+    is_explained = cause is not None and cause.path in messages
+    message = cause_line(cause, ROOT) if is_explained and not view.message else view.message
+    return view._replace(steps=steps, cause=cause, message=message)
 
 
 def steps_named(view: RunView, name: str) -> tuple[StepView, ...]:

@@ -38,6 +38,19 @@ def outcome_text(step: StepView) -> str:
     return f"{step.outcome}{reason}{', degraded' if step.degraded else ''}"
 
 
+def attempts_text(step: StepView) -> str:
+    """The number of attempts; those that only repaired the form of an answer are named as such."""
+    repairs = f"{plural(step.repairs, 'answer repair')}" if step.repairs else ""
+    tries = plural(step.tries, "attempt") if step.tries > 1 or not repairs else ""
+    return ", ".join(filter(None, (tries, repairs)))
+
+
+def attempt_label(step: StepView) -> str:
+    """The newest attempt of a step: `attempt 2`, or `attempt 2, answer repair 1`."""
+    repair = f", answer repair {step.repairing}" if step.repairing else ""
+    return f"attempt {step.tries}{repair}"
+
+
 def fallback_text(step: StepView) -> str:
     """The agent that worked instead of others, and why those did not, in one line."""
     agent = as_text(step.result.get("agent")) or "no agent"

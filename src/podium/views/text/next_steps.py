@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from podium.views.plain import one_line
 from podium.views.run.view import Pending, RunView, StepView, comparison_base, failure_before, hand_folder
 from podium.views.text.landing import landing_note
 
@@ -25,9 +24,9 @@ def look_at(view: RunView, pending: Pending) -> Hint | None:
 
 def background(view: RunView, pending: Pending) -> Iterator[str]:
     """Background for the person who is asked: why, and where the work is."""
-    fault, folder = failure_before(view, pending), hand_folder(view, pending)
-    if fault:
-        yield f"the last attempt failed: {one_line(fault, 300)}"
+    why, folder = failure_before(view, pending), hand_folder(view, pending)
+    if why:
+        yield f"the last attempt failed: {why}"
     if folder:
         yield f"the task: {folder}/TASK.md" + (f", work in {folder}/work" if view.base is not None else "")
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from podium.core.types import CONTINUING_OUTCOMES, Millis
-from podium.views.format import clock, duration, plural
+from podium.views.format import clock, duration
 from podium.views.plain import as_text, harmless, one_line, short_id
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
-from podium.views.text.costs import cost, fallback_text, outcome_text, run_cost
+from podium.views.run.why import one_text
+from podium.views.text.costs import attempts_text, cost, fallback_text, outcome_text, run_cost
 from podium.views.text.landing import FOR_A_PERSON, landing_note, landing_words, landings
 from podium.views.text.next_steps import Hint, background, next_steps, waits_for
 
@@ -36,23 +37,29 @@ TONES: Final[dict[str, Tone]] = {
     "parked": "wait",
     "paused": "wait",
 }
-WORDS: Final = 70
-"""How many characters of an explanation are shown in the line of a step."""
+INDENT: Final = "     "
+LONG_MESSAGE: Final = 70
+"""A message for a person that is longer is printed in full below the steps."""
 
 
 def no_paint(text: str, _: Tone) -> str:
     return text
 
 
-def run_lines(view: RunView, now: Millis, paint: Paint = no_paint, *, hints: bool = True) -> Iterator[str]:
-    """A whole run: head, steps, pending questions, next commands."""
-    yield from head_lines(view, now, paint)
+def run_lines(
+    view: RunView, now: Millis, paint: Paint = no_paint, *, hints: bool = True, width: int | None = None
+) -> Iterator[str]:
+    """A whole run: head, steps, pending questions, next commands.
+
+    Messages are cut to the width of a terminal; None, as in a pipe, is no limit.
+    """
+    yield from head_lines(view, now, paint, width)
     steps = in_outline_order(step for step in view.steps if step.role != "gates")
     if steps:
         yield ""
-        yield from step_lines(steps, now, paint)
+        yield from step_lines(steps, now, paint, width)
         yield from fault_lines(steps, paint)
-    yield from pending_lines(view, now, paint)
+    yield from pending_lines(view, now, paint, width)
     if hints:
         yield from next_step_lines(view, paint)
 
@@ -74,43 +81,68 @@ def _parent_address(path: str) -> str:
     return path[: max(0, path.rfind("/"), path.rfind("["), path.rfind("#"))]
 
 
-def head_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
+def head_lines(view: RunView, now: Millis, paint: Paint, width: int | None = None) -> Iterator[str]:
     reason = f" ({view.reason})" if view.reason not in ("", view.status) else ""
     status = paint(f"{view.status}{reason}", TONES.get(view.status, "bad"))
     took = duration(elapsed(view, now))
     yield f"{paint(view.workflow, 'bold')} {view.run}  {status}  {took}  {run_cost(view)}"
-    if view.message:
-        yield f"  {one_line(view.message, 300)}"
+    why = view.why or view.message
+    if why:
+        yield f"  {fit(why, width, 2)}"
     if view.status == "interrupted":
         yield paint("  no process drives this run", "wait")
     for name, value in view.inputs.items():
         yield paint(f"  {name}: {one_line(as_text(value), 100)}", "dim")
 
 
-def step_lines(steps: Iterable[StepView], now: Millis, paint: Paint) -> Iterator[str]:
+def fit(text: str, width: int | None, used: int = 0) -> str:
+    """The text in one line, cut to what is left of the width."""
+    return one_line(text, len(text) if width is None else max(20, width - used))
+
+
+def step_lines(
+    steps: Iterable[StepView], now: Millis, paint: Paint, width: int | None = None
+) -> Iterator[str]:
+    """A line per step with its reason, which gets a line of its own where the terminal is too narrow."""
     rows = [("  " * step.depth + step.path, step) for step in steps]
-    width = min(48, max((len(name) for name, _ in rows), default=0))
+    column = min(48, max((len(name) for name, _ in rows), default=0))
     for name, step in rows:
-        yield step_line(name.ljust(width), step, now, paint)
+        line, why = step_line(name.ljust(column), step, now, paint), _explanation(step)
+        if not why or width is None:
+            yield f"{line}  {why}" if why else line
+            continue
+        bare = step_line(name.ljust(column), step, now, no_paint)
+        if len(bare) + 2 + len(why) > width:
+            yield line
+            yield f"{INDENT}{fit(why, width, len(INDENT))}"
+        else:
+            yield f"{line}  {why}"
 
 
 def step_line(name: str, step: StepView, now: Millis, paint: Paint) -> str:
     mark, tone = mark_of(step)
-    price, why = cost(step), _explanation(step)
-    notes = [price] if price else []
-    notes += [plural(step.attempts, "attempt")] if step.worked and step.attempts > 1 else []
-    notes += [f"from {step.reused}"] if step.reused else []
-    notes += ["stale"] if step.stale else []
-    notes += [fallback_text(step)] if step.passed_over else []
-    notes += [why] if why else []
     took = duration(duration_of(step, now))
-    return f"{paint(mark, tone)} {name}  {outcome_text(step):<18} {took:>7}  {'  '.join(notes)}".rstrip()
+    notes = "  ".join(_notes(step))
+    return f"{paint(mark, tone)} {name}  {outcome_text(step):<18} {took:>7}  {notes}".rstrip()
+
+
+def _notes(step: StepView) -> Iterator[str]:
+    if price := cost(step):
+        yield price
+    if step.worked and step.attempts > 1:
+        yield attempts_text(step)
+    if step.reused:
+        yield f"from {step.reused}"
+    if step.stale:
+        yield "stale"
+    if step.passed_over:
+        yield fallback_text(step)
 
 
 def fault_lines(steps: Iterable[StepView], paint: Paint) -> Iterator[str]:
     """The full messages about settings or files that the user has to fix, if they are longer than a line."""
     for step in steps:
-        long = len(step.words) > WORDS and step.reason in FOR_A_PERSON
+        long = step.reason in FOR_A_PERSON and len(step.words) > LONG_MESSAGE
         if long or (step.reason == "configuration" and "\n" in step.words):
             yield ""
             yield paint(f"{step.path}:", "bold")
@@ -127,19 +159,21 @@ def _explanation(step: StepView) -> str:
     """Why a step failed; for one that did not fail, the comparison of tests that was not possible."""
     if step.outcome is None or step.outcome in CONTINUING_OUTCOMES:
         why = step.result.get("uncompared")
-        return one_line(f"tests not compared: {why}", WORDS) if isinstance(why, str) else ""
-    return one_line(step.words, WORDS)
+        return one_text(f"tests not compared: {why}") if isinstance(why, str) else ""
+    is_origin = step.cause is not None and step.cause.path == step.path
+    # The line of the step that failed is below that of the block around it.
+    return step.why if is_origin or step.worked else ""
 
 
-def pending_lines(view: RunView, now: Millis, paint: Paint) -> Iterator[str]:
+def pending_lines(view: RunView, now: Millis, paint: Paint, width: int | None = None) -> Iterator[str]:
     if view.pending:
         yield ""
         yield "waits for"
     for pending in view.pending:
         yield f"  {paint(pending.path, 'bold')}: {waits_for(pending)}{_times(pending, now)}"
         if pending.question:
-            yield f"    {one_line(pending.question, 300)}"
-        yield from (f"    {line}" for line in background(view, pending))
+            yield f"    {fit(pending.question, width, 4)}"
+        yield from (f"    {fit(line, width, 4)}" for line in background(view, pending))
 
 
 def _times(pending: Pending, now: Millis) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.query.logs import LogFile, follow_logs, pieces
+from podium.app.query.logs import REASONS, LogFile, follow_logs, pieces
 from podium.frontends.cli.open_run import in_project, wait
 from podium.frontends.cli.shell_completion import complete_step
 from podium.process.ansi import PlainStream
@@ -72,7 +72,9 @@ class _Printer:
         if self.file is None or file.title != self.file.title:
             self.finish()
             self.file, self._stream, self._text = file, PlainStream(), _decoder()
-            click.echo(f"==> {file.title} <==")
+            # The reasons come first and say themselves which step they are about.
+            if file.name != REASONS:
+                click.echo(f"==> {file.title} <==")
         if file.is_activity:
             self._write_lines(self._activity.setdefault(file.title, ActivityLines()).feed(piece))
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from podium.frontends.cli.open_run import in_project, painter
+from podium.frontends.cli.open_run import in_project, painter, terminal_width
 from podium.ports.clock import wall_clock
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
@@ -35,6 +35,6 @@ def command(project: Project, run: RunId, as_json: bool, anew: bool) -> int:
     if as_json:
         click.echo(json.dumps(run_data(view, wall_clock()), indent=2, ensure_ascii=False))
         return 0
-    for line in run_lines(view, wall_clock(), painter()):
+    for line in run_lines(view, wall_clock(), painter(), width=terminal_width()):
         click.echo(line)
     return 0
