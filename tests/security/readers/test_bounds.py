@@ -8,6 +8,9 @@ from typing import Final
 
 import pytest
 
+from tests.security.readers.hostile_output import MORE_CASES, OUTPUT_CASES
+from tests.security.readers.hostile_streams import ANSWER_CASES, FILE_CASES, SERVICE_CASES, STREAM_CASES
+
 pytestmark = pytest.mark.security
 
 MEMORY: Final = 100 << 20
@@ -24,7 +27,8 @@ print(round(took, 3), used * 1024)
 """
 
 REPORTS: Final = """
-from podium.attempt.command.test_reports import MAX_BYTES, UnreadableReport, read_coverage, read_tests
+from podium.attempt.command.report_xml import MAX_BYTES, UnreadableReport
+from podium.attempt.command.test_reports import read_coverage, read_tests
 def read(content, how=read_tests):
     try:
         how(content)
@@ -51,7 +55,7 @@ def made(name, size):
     os.truncate(path, size)
 """
 
-CASES: Final = {
+CASES = {
     "report: empty tests": (REPORTS, 'read(b"<t>" + b"<testcase/>" * 1_400_000 + b"</t>")'),
     "report: tests of one name": (REPORTS, "read(b'<t>' + b'<testcase name=\"a\"/>' * 95_000 + b'</t>')"),
     "report: too many tests": (REPORTS, "read(b'<t>' + b''.join(b'<testcase name=\"%d\"/>' % n for n in range(120_000)) + b'</t>')"),
@@ -78,20 +82,31 @@ CASES: Final = {
     "rules: a long path": (RULES, 'read(["**/" * 200 + "x"], ["a/" * 1000 + "b"])'),
     "session: a sparse file": (SESSIONS, 'made("s.jsonl", 4 << 30); assert _read(home, ["*.jsonl"]) == {}'),
     "session: many sparse files": (SESSIONS, '[made(f"{n}.jsonl", 1 << 30) for n in range(20)]; assert _read(home, ["*.jsonl"]) == {}'),
-    "session: many files": (SESSIONS, '[made(f"{n}.jsonl", 1) for n in range(5000)]; assert len(_read(home, ["*.jsonl"])) == 1000'),
+    "session: many files": (SESSIONS + '\n[made(f"{n}.jsonl", 1) for n in range(5000)]', 'assert len(_read(home, ["*.jsonl"])) == 1000'),
     "session: a link": (SESSIONS, 'os.symlink("/dev/zero", home / "a.jsonl"); assert _read(home, ["*.jsonl"]) == {}'),
 }  # fmt: skip
+CASES |= STREAM_CASES | ANSWER_CASES | SERVICE_CASES | FILE_CASES | OUTPUT_CASES | MORE_CASES
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_reading_it_is_quick_and_small(case: str) -> None:
+    """Processor time; a busy machine inflates even that, so the best of three tries counts."""
+    tries = []
+    for _ in range(3):
+        seconds, memory = measured(case)
+        tries.append(seconds)
+        assert memory < MEMORY, f"{memory >> 20} MB"
+        if seconds < SECONDS:
+            return
+    pytest.fail(f"it took {tries} s of processor time")
+
+
+def measured(case: str) -> tuple[float, int]:
+    """Seconds of processor time, and bytes of memory."""
     setup, read = CASES[case]
     code = MEASURED.format(setup=setup, read=read)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     seconds, memory = done.stdout.split()
-    assert int(memory) < MEMORY, f"{int(memory) >> 20} MB"
-    assert float(seconds) < SECONDS * 5, f"{seconds} s of processor time; the machine may be busy"
+    return float(seconds), int(memory)
