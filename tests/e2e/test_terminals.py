@@ -30,8 +30,8 @@ steps:
   fails: {run: {script: cat evil.txt; exit 1}, on: {failed: ask}}
   ask: {human: "Is this good: {{ steps.make.text }}"}
 """
-OWN = re.compile(rb"\x1b\[(?:0|1|2|31|32|33)m|\x1b\[[0-9]+A\x1b\[J")
-"""Podium's colours, and how it erases its moving lines."""
+OWN = re.compile(rb"\x1b\[(?:0|1|2|31|32|33)m|\x1b\[[0-9]+A|\x1b\[K|\x1b\[J")
+"""Podium's colours, and how it redraws its moving lines."""
 
 LOOKS = [
     ["show"],
@@ -59,7 +59,9 @@ LOOKS = [
 def hostile(tmp_path: Path) -> Project:
     cast = [{"match": {"step": "make"}, "text": EVIL, "write": {"made.txt": f"{EVIL}\n"}}]
     files = {FILE: WORKFLOW, "cast.yaml": json.dumps(cast), "evil.txt": f"{EVIL}\n"}
-    return new_project(tmp_path / "place", files)
+    project = new_project(tmp_path / "place", files)
+    project.env["TERM"] = "xterm"
+    return project
 
 
 @pytest.mark.req("R190", "R213")

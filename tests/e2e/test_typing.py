@@ -49,7 +49,7 @@ def test_what_led_to_a_question_stands_above_it_and_half_a_character_is_no_answe
         at_a_terminal(project, "run", "w.yaml", "--sandbox", "limits") as terminal,
     ):
         until(lambda: terminal.shows(b"type the answer, or: abort"), "the question")
-        assert b" three  passed" in terminal.seen.partition(b"? ask:")[0]
+        assert b"three: passed" in terminal.seen.partition(b"? ask:")[0]
         terminal.type('["\\ud83d"]')
         until(lambda: terminal.shows(b"the answer[0] has half of a character"), "the reason")
         terminal.type("[1]")

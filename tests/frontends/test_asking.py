@@ -122,7 +122,7 @@ def test_who_works_by_hand_is_told_where_and_why_again(project: Project) -> None
     assert (code(first), row["why"], (work.parent / "TASK.md").is_file()) == (6, "", True)
     told = f"the task: {row['folder']}/TASK.md, work in {row['folder']}/work"
     assert told in first.stderr
-    assert f"retry sign (attempt 2): {BEYOND}" in again.stderr
+    assert f"sign: attempt 1 failed: {BEYOND}" in again.stderr
     second = data(call("show", "--json"))["pending"][0]
     assert (second["why"], second["folder"]) == (BEYOND, row["folder"].removesuffix("1") + "2")
     view = project.view(project.store.heads()[0].run)

@@ -8,31 +8,57 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.types import Millis
+from podium.core.types import MicroUsd, Millis
 from podium.frontends.cli.live_display import Live
+from podium.views.run.activity import Activity
 from podium.views.run.builder import run_view
 from podium.views.run.questions import with_state
 from podium.views.run.view import RunView
+from podium.views.text.live_tree import ASCII, UNICODE
 from tests.views.kit import SILENT, Told, tell
 
-MOVE = re.compile(r"\x1b\[(\d+)A\x1b\[J")
+MOVES = re.compile(r"\x1b\[(?:(?P<up>\d+)A|(?P<line>K)|(?P<screen>J))|\n")
 
 
 class Screen(io.StringIO):
-    """A terminal that knows the two movements the display makes; `lines` is what a person sees."""
+    """A terminal that knows the movements the display makes; `lines` is what a person sees."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines: list[str] = []
+        self._rows: list[str] = [""]
+        self._row = 0
+
+    @property
+    def lines(self) -> list[str]:
+        return self._rows[:-1]
 
     def write(self, text: str) -> int:
-        while found := MOVE.match(text):
-            assert int(found[1]) <= len(self.lines), "moved above the top"
-            del self.lines[len(self.lines) - int(found[1]) :]
-            text = text[found.end() :]
-        assert "\x1b" not in text
-        self.lines += text.splitlines()
+        at = 0
+        for move in MOVES.finditer(text):
+            self._put(text[at : move.start()])
+            at = move.end()
+            if move["up"]:
+                self._row -= int(move["up"])
+                assert self._row >= 0, "moved above the top"
+                self._column = 0
+            elif move["line"]:
+                self._rows[self._row] = self._rows[self._row][: self._column]
+            elif move["screen"]:
+                del self._rows[self._row + 1 :]
+                self._rows[self._row] = self._rows[self._row][: self._column]
+            else:
+                self._row, self._column = self._row + 1, 0
+                self._rows += [""] * (self._row + 1 - len(self._rows))
+        self._put(text[at:])
         return len(text)
+
+    _column = 0
+
+    def _put(self, text: str) -> None:
+        assert "\x1b" not in text
+        row = self._rows[self._row].ljust(self._column)
+        self._rows[self._row] = row[: self._column] + text + row[self._column + len(text) :]
+        self._column += len(text)
 
 
 @pytest.fixture
@@ -49,29 +75,73 @@ def play(told: Told, live: Live) -> None:
         live.update(view_of(moment), Millis(moment.events[-1].at))
 
 
+def plain_lines(out: io.StringIO) -> list[str]:
+    """The lines without the time of day."""
+    return [line.split("  ", 1)[1] for line in out.getvalue().splitlines()]
+
+
 @pytest.mark.req("R213")
 def test_without_a_terminal_each_start_and_end_is_a_line_with_its_duration(told: Told) -> None:
     out = io.StringIO()
     play(told, Live(out))
-    lines = [line.split(" ", 1)[1] for line in out.getvalue().splitlines()]
+    lines = plain_lines(out)
 
-    assert lines[0] == "INFO    start plan"
-    assert "INFO    retry implement (attempt 2): tests failed: 1 failed: greet() returned None" in lines
-    assert "WARNING end   implement#1/tests failed 2s" in lines
-    assert "INFO    end   implement passed 2m04s  $0.36" in lines
-    starts = [line for line in lines if " start " in line]
-    ends = [line for line in lines if " end " in line]
+    assert re.fullmatch(r"\d\d:\d\d:\d\d  plan: started", out.getvalue().splitlines()[0])
+    assert "implement: attempt 1 failed: tests: 1 failed: greet() returned None" in lines
+    assert any(line.startswith("implement#1/tests: failed in 2s: ") for line in lines)
+    assert "implement: passed in 2m04s, $0.36" in lines
+    starts = [line for line in lines if line.endswith(": started")]
+    ends = [line for line in lines if re.search(r": (passed|failed|skipped) in ", line)]
     assert len(starts) == len(ends) == len([step for step in view_of(told).steps if step.role != "gates"])
     assert len(set(starts)) == len(starts)
     assert "\x1b" not in out.getvalue()
 
 
 @pytest.mark.req("R213")
-def test_a_level_leaves_out_what_is_below_it(told: Told) -> None:
-    out = io.StringIO()
-    play(told, Live(out, level="WARNING"))
+def test_a_quiet_display_prints_only_steps_that_failed(told: Told, tmp_path: Path) -> None:
+    """A gate that failed is not one: the next attempt may pass."""
+    passed, failed = io.StringIO(), io.StringIO()
+    play(told, Live(passed, detail="quiet"))
+    red = "- match: {step: implement/tests}\n  exit: 1\n  text: 1 failed\n"
+    (tmp_path / "red").mkdir()
+    play(tell(tmp_path / "red", cast=red), Live(failed, detail="quiet"))
 
-    assert [line.split()[1] for line in out.getvalue().splitlines()] == ["WARNING"]
+    assert passed.getvalue() == ""
+    assert plain_lines(failed)[0].startswith("implement: failed")
+
+
+@pytest.mark.req("R213")
+def test_a_verbose_display_prints_what_agents_say_and_do_line_by_line(told: Told) -> None:
+    out = io.StringIO()
+    live = Live(out, detail="verbose")
+    for activity in (
+        Activity("text", "I look "),
+        Activity("text", "around.\nAnd"),
+        Activity("run", "make test"),
+        Activity("usage", "", tokens=7),
+    ):
+        live.report("implement", activity, Millis(0))
+    live.update(view_of(told.until(3)), Millis(0))
+
+    assert plain_lines(out)[:3] == [
+        'implement: says "I look around."', "implement: And", "implement: runs make test"
+    ]  # fmt: skip
+
+
+def test_without_a_terminal_a_quiet_minute_says_what_the_run_is_doing(tmp_path: Path) -> None:
+    told = tell(tmp_path, cast=SILENT)
+    out = io.StringIO()
+    live = Live(out)
+    play(told, live)
+    now = told.events[-1].at
+    before = len(out.getvalue().splitlines())
+    for seconds in (1, 30, 59, 61, 90, 125):
+        live.update(view_of(told), Millis(now + seconds * 1000))
+
+    assert plain_lines(out)[before:] == [
+        "approve: 1m01s, waits for an answer from anyone",
+        "approve: 2m05s, waits for an answer from anyone",
+    ]
 
 
 def test_what_happened_between_two_looks_is_told_once_each(told: Told) -> None:
@@ -83,7 +153,7 @@ def test_what_happened_between_two_looks_is_told_once_each(told: Told) -> None:
         live.update(view_of(moment), Millis(moment.events[-1].at))
 
     def ends(out: io.StringIO) -> list[str]:
-        return sorted(line for line in out.getvalue().splitlines() if " end " in line)
+        return sorted(line for line in out.getvalue().splitlines() if " in " in line)
 
     assert ends(seldom) == ends(often)
 
@@ -97,7 +167,7 @@ def test_what_is_skipped_is_never_told_and_all_else_is(told: Told, number: int) 
             live.skip(view_of(skipped))
         for moment in moments:
             live.update(view_of(moment), Millis(moment.events[-1].at))
-        return sorted(line for line in out.getvalue().splitlines() if " end " in line)
+        return sorted(line for line in out.getvalue().splitlines() if " in " in line)
 
     before, whole = told.until(number), told.until(len(told.events))
 
@@ -105,33 +175,48 @@ def test_what_is_skipped_is_never_told_and_all_else_is(told: Told, number: int) 
     assert sorted(ends(before) + ends(whole, skipped=before)) == ends(whole)
 
 
-def test_a_terminal_has_a_line_per_active_step_with_time_cost_and_what_it_waits_for(tmp_path: Path) -> None:
+def test_a_terminal_has_a_row_per_step_with_time_cost_and_what_it_waits_for(tmp_path: Path) -> None:
     told = tell(tmp_path, cast=SILENT)
     screen = Screen()
-    live = Live(screen, terminal=True, size=lambda: (100, 30))
+    live = Live(screen, terminal=True, size=lambda: (100, 30), glyphs=UNICODE)
     play(told, live)
     live.update(view_of(told), Millis(told.events[-1].at + 65_000))
 
-    assert screen.lines[-2] == "?? approve  1m05s  waits for an answer from anyone"
-    assert re.fullmatch(
-        r"    ?\d+m\d\ds  \$\d+\.\d\d spent, \$0\.00 reserved, at most \$5\.00", screen.lines[-1]
-    )
-    assert "ok implement  passed  2m04s  $0.36" in screen.lines
+    assert re.match(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] ship  \d+m\d\ds  \$\d\.\d\d of \$5\.00", screen.lines[-6])
+    assert screen.lines[-4] == "✓ implement   2m04s  $0.36  attempt 2"
+    assert screen.lines[-1] == "? approve     1m05s         waits for an answer from anyone"
+    assert any("implement: attempt 1 failed: tests: " in line for line in screen.lines[:-6])
     live.above("a word\nand another")
-    assert screen.lines[-4:-2] == ["a word", "and another"]
+    assert screen.lines[-8:-6] == ["a word", "and another"]
     live.close()
     assert screen.lines[-1] == "and another"
 
 
-def test_parallel_steps_have_a_line_each_and_no_line_wraps(told: Told) -> None:
+def test_parallel_steps_have_a_row_each_and_no_row_wraps(told: Told) -> None:
     moment = next(
         m for m in told.moments() if len([k for k, _ in m.state.pending.items() if k[0] == "attempt"]) == 2
     )
     screen = Screen()
-    Live(screen, terminal=True, size=lambda: (30, 30)).update(view_of(moment), Millis(moment.events[-1].at))
+    Live(screen, terminal=True, size=lambda: (30, 30), glyphs=ASCII).update(
+        view_of(moment), Millis(moment.events[-1].at)
+    )
 
-    assert [line[:14] for line in screen.lines[-3:-1]] == [">> review/revi"] * 2
-    assert all(len(line) < 30 for line in screen.lines[-3:])
+    assert [line[2:14] for line in screen.lines[-2:]] == ["  reviewer_g", "  reviewer_c"]
+    assert all(len(line) < 30 for line in screen.lines)
+
+
+def test_the_latest_activity_and_the_usual_time_of_a_running_step_are_shown(told: Told) -> None:
+    moment = told.until(4)
+    step = next(step for step in view_of(moment).steps if step.status == "running")
+    screen = Screen()
+    live = Live(screen, terminal=True, size=lambda: (100, 30), glyphs=ASCII)
+    live.usual = {step.path: Millis(90_000)}
+    live.report(step.path, Activity("edit", "src/greet.py"), Millis(0))
+    live.report(step.path, Activity("usage", "", tokens=12_000, usd=MicroUsd(250_000)), Millis(0))
+    live.update(view_of(moment), Millis(moment.events[-1].at))
+
+    assert screen.lines[-1].endswith("$0.25  usually 1m30s  edits src/greet.py")
+    assert "12k tokens" in screen.lines[0]
 
 
 def test_a_small_terminal_shows_how_many_more_there_are(told: Told) -> None:
@@ -139,9 +224,14 @@ def test_a_small_terminal_shows_how_many_more_there_are(told: Told) -> None:
         m for m in told.moments() if len([k for k, _ in m.state.pending.items() if k[0] == "attempt"]) == 2
     )
     screen = Screen()
-    Live(screen, terminal=True, size=lambda: (80, 4)).update(view_of(moment), Millis(moment.events[-1].at))
+    live = Live(screen, terminal=True, size=lambda: (80, 5), glyphs=ASCII)
+    live.upcoming = lambda _: ["approve", "land"]
+    live.update(view_of(moment), Millis(moment.events[-1].at))
 
-    assert screen.lines[-2] == "   and 1 more"
+    head, row, more = screen.lines[-3:]
+    assert " ship  " in head
+    assert "reviewer_gemini" in row, "a row that works is worth more than the one around it"
+    assert more == "... 2 running, 3 done, 2 to come"
 
 
 def test_the_summary_has_outcome_steps_cost_time_the_work_and_the_next_command(told: Told) -> None:
@@ -170,17 +260,43 @@ def test_nothing_is_drawn_when_nothing_changed(told: Told) -> None:
 
 
 @pytest.mark.req("X2")
-def test_the_meter_shows_what_is_spent_reserved_and_allowed(told: Told) -> None:
+def test_the_head_shows_what_is_spent_reserved_and_allowed(told: Told) -> None:
     """And without a limit on money only what is spent."""
-    meters = []
+    heads = []
     for moment in told.moments():
         screen = Screen()
         Live(screen, terminal=True).update(view_of(moment), Millis(moment.events[-1].at))
-        meters += [line.strip() for line in screen.lines if " reserved, " in line]
+        heads += [line for line in screen.lines if " ship  " in line]
 
-    assert any("$0.00 spent, $0.50 reserved, at most $5.00" in meter for meter in meters), meters
-    assert any(re.search(r"\$0\.[1-9]\d spent, \$0\.00 reserved", meter) for meter in meters), meters
+    assert any("$0.00 of $5.00 ($0.50 reserved)" in head for head in heads), heads
+    assert any(re.search(r"\$0\.[1-9]\d of \$5\.00(?! \()", head) for head in heads), heads
     screen = Screen()
-    view = view_of(next(iter(told.moments())))._replace(limits=())
+    view = view_of(told.until(4))._replace(limits=())
     Live(screen, terminal=True).update(view, Millis(view.at))
-    assert not any("reserved" in line for line in screen.lines)
+    assert "$0.00" in screen.lines[0]
+    assert " of " not in screen.lines[0]
+
+
+def test_steps_that_take_no_time_start_before_they_end_and_end_from_the_inside(tmp_path: Path) -> None:
+    flow = """\
+podium: 1
+name: at_once
+vars: {x: 0}
+steps:
+  outer: {steps: {inner: {steps: {leaf: {set: {x: 1}}}}}}
+  last: {set: {x: 2}}
+"""
+    told = tell(tmp_path, flow=flow, cast=None)
+    out = io.StringIO()
+    Live(out).update(view_of(told), Millis(0))
+
+    assert [re.sub(r" in .*", "", line) for line in plain_lines(out)] == [
+        "outer: started",
+        "outer/inner: started",
+        "outer/inner/leaf: started",
+        "outer/inner/leaf: passed",
+        "outer/inner: passed",
+        "outer: passed",
+        "last: started",
+        "last: passed",
+    ]

@@ -77,7 +77,7 @@ def test_podium_resume_reads_the_log_once_and_prints_only_what_is_new(project: P
         done = call("resume", newest(project))
 
     assert len(reads) == 1
-    assert "end   first passed" in begun.stderr
+    assert "first: passed" in begun.stderr
     assert "end   first passed" not in done.stderr
     assert re.search(r"^ok\s+first\s+passed", done.stderr, re.MULTILINE)
 

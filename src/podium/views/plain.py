@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,6 +20,32 @@ def harmless(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " for char in text)
+
+
+def cut_to_cells(text: str, width: int, mark: str = "...") -> str:
+    """The text in at most this many columns of a terminal, with a mark where it was cut."""
+    if cells(text) <= width:
+        return text
+    room, end = max(0, width - len(mark)), 0
+    for char in text:
+        room -= _cell(char)
+        if room < 0:
+            break
+        end += 1
+    return f"{text[:end]}{mark}"[: max(0, width)]
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal a printable text takes."""
+    return len(text) if text.isascii() else sum(map(_cell, text))
+
+
+def _cell(char: str) -> int:
+    if char.isascii():
+        return 1
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 
 
 def as_text(value: Any) -> str:

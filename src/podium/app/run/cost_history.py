@@ -15,7 +15,7 @@ from podium.core.events import AttemptEnded, AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.payloads import TypicalUse
 from podium.core.step_settings import WorkflowConfig
-from podium.core.types import MicroUsd
+from podium.core.types import MicroUsd, Millis
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead, StoreError
 from podium.runtime.records import event_of, is_replay
@@ -59,6 +59,12 @@ def _most_usd(uses: Sequence[Use]) -> MicroUsd | None:
 
 def _most_tokens(uses: Sequence[Use]) -> int | None:
     return max((use.tokens for use in uses if use.tokens is not None), default=None)
+
+
+def usual_times(history: History) -> dict[str, Millis]:
+    """How long a call of each step usually took."""
+    times = {step: sorted(use.time for use in uses) for step, uses in history.items()}
+    return {step: Millis(each[len(each) // 2]) for step, each in times.items() if each}
 
 
 def fitting(workflow: Workflow, history: History) -> dict[str, list[Use]]:

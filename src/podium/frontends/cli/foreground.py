@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, Self
 
@@ -16,22 +17,29 @@ from podium.app.run.answer import speaker
 from podium.app.run.drive import InterruptPrompt, Observer
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Refusal
+from podium.core.model import ScopeVerb
+from podium.core.queries.steps import children_of
 from podium.core.state import State
+from podium.core.types import Millis
 from podium.frontends.cli.background import drive_in_background
-from podium.frontends.cli.live_display import Live
+from podium.frontends.cli.live_display import Detail, Live
 from podium.frontends.cli.question import read_answer, tell_question
 from podium.frontends.cli.streams import let_go
+from podium.ports.agent import Progress
 from podium.ports.clock import wall_clock
 from podium.ports.runtime import DrivenRun, RunCommand
 from podium.runtime.question_text import question_renderer
 from podium.runtime.records import events_of
 from podium.runtime.status import exit_of
 from podium.views.files.run_json import run_data
+from podium.views.run.activity import Activity
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.questions import with_state
 from podium.views.run.view import RunView
 
-TICK_S: Final = 0.2
+TICK_S: Final = 0.12
+QUIET_TICK_S: Final = 0.5
+"""For a display without moving parts."""
 DRAW_S: Final = 0.05
 
 
@@ -46,13 +54,24 @@ class Foreground:
     """
 
     def __init__(
-        self, project: Project, run: RunId, *, as_json: bool = False, asks: bool | None = None
+        self,
+        project: Project,
+        run: RunId,
+        *,
+        as_json: bool = False,
+        asks: bool | None = None,
+        detail: Detail = "normal",
+        usual: Mapping[str, Millis] | None = None,
     ) -> None:
         self._project = project
         self._run = run
         self._as_json = as_json
         self._asks = is_terminal() and not as_json if asks is None else asks
-        self._live = Live(sys.stderr)
+        self._detail = detail
+        self._live = Live(sys.stderr, detail=detail)
+        self._live.upcoming = self._upcoming
+        self._live.usual = usual or {}
+        self._view: RunView | None = None
         self._builder = RunViewBuilder()
         self._refused = 0
         self._driven: DrivenRun | None = None
@@ -75,7 +94,7 @@ class Foreground:
     @property
     def observer(self) -> Observer:
         prompt = InterruptPrompt(speaker(None), self.tell) if self._asks else None
-        return Observer(self.on_turn, beside=self.beside, prompt=prompt)
+        return Observer(self.on_turn, self.on_progress, self.beside, prompt)
 
     def on_turn(self, driven: DrivenRun) -> None:
         if self._driven is None:
@@ -83,12 +102,29 @@ class Foreground:
         self._driven = driven
         self._builder.feed(driven.events[self._count :])
         self._count = len(driven.events)
+        self._view = None
         for text in driven.refused[self._refused :]:
             self._live.above(text)
         self._refused = len(driven.refused)
         # Computing a view takes time that grows with the run, so not after every turn.
         if time.monotonic() - self._drawn > DRAW_S:
             self._update()
+
+    def on_progress(self, path: str, progress: Progress) -> None:
+        if not self._as_json:
+            activity = Activity(
+                progress.kind, progress.text, Millis(0), progress.until, progress.tokens, progress.usd
+            )
+            self._live.report(path, activity, wall_clock())
+
+    def _upcoming(self, view: RunView) -> Sequence[str]:
+        """The steps of the workflow that the run has not reached."""
+        if self._driven is None:
+            return ()
+        verb = self._driven.state.root.verb
+        entered = {step.step for step in view.steps if step.depth == 0}
+        steps = children_of(verb) if isinstance(verb, ScopeVerb) else ()
+        return [step.name for step in steps if step.name not in entered]
 
     def _skip(self, earlier: RunViewBuilder) -> None:
         """What happened before is not printed again."""
@@ -108,26 +144,31 @@ class Foreground:
             self._live.above(text)
 
     def view(self) -> RunView:
-        view = self._builder.view()
         if self._driven is None:
-            return view
-        return with_state(view, self._driven.state, question_renderer(self._project.root))
+            return self._builder.view()
+        if self._view is None:
+            # Once per turn: the time to build it grows with the run.
+            view, state = self._builder.view(), self._driven.state
+            self._view = with_state(view, state, question_renderer(self._project.root))
+        return self._view
 
     async def beside(self) -> None:
-        """Update the clock on the display, and let a person at the terminal answer the run's questions."""
-        if not self._asks:
+        """Keep the display up to date, and let a person at the terminal answer the run's questions."""
+        if self._as_json:
             return
         async with anyio.create_task_group() as group:
             group.start_soon(self._tick)
-            group.start_soon(self._listen)
+            if self._asks:
+                group.start_soon(self._listen)
 
     async def _tick(self) -> None:
         while True:
-            await anyio.sleep(TICK_S)
-            if self._driven is not None and not self._as_json:
+            await anyio.sleep(TICK_S if self._live.is_tree else QUIET_TICK_S)
+            if self._driven is not None:
                 # First the steps that led to a question, then the question.
                 self._update()
-                self._ask()
+                if self._asks:
+                    self._ask()
 
     def _ask(self) -> None:
         view = self.view()
@@ -185,7 +226,7 @@ class Foreground:
         self._live.close()
         if self._as_json:
             click.echo(json.dumps(run_data(view), indent=2, ensure_ascii=False))
-        else:
+        elif self._detail != "quiet":
             click.echo(self._live.summary(view, hints=hints), err=True)
 
 

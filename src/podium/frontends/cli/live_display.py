@@ -1,27 +1,37 @@
-"""What `podium run` shows while it drives a run: at a terminal a line per active step, elsewhere a line per change (R213)."""
+"""What `podium run` shows while it drives a run: at a terminal a tree that is redrawn, elsewhere a line per change (R213)."""
 
 from __future__ import annotations
 
+import locale
+import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TextIO, TypeAlias
 
-from podium.core.types import CONTINUING_OUTCOMES, Millis
+from podium.core.types import CONTINUING_OUTCOMES, Address, Millis
 from podium.frontends.cli.open_run import is_colourful, painter
 from podium.frontends.cli.safe_terminal import bare
-from podium.views.format import dollars, duration, iso
-from podium.views.plain import one_line
-from podium.views.run.view import RunView, StepView, active, duration_of, elapsed
-from podium.views.text.costs import cost, outcome_text, run_cost
+from podium.views.format import clock_time, duration
+from podium.views.plain import cut_to_cells, one_line
+from podium.views.run.activity import PIECES, Activities, Activity, describe
+from podium.views.run.view import RunView, StepView, active, duration_of
+from podium.views.text.costs import attempt_label, cost, outcome_text
+from podium.views.text.live_tree import ASCII, UNICODE, Frame, Glyphs, draw
 from podium.views.text.next_steps import waits_for
-from podium.views.text.terminal import Tone, mark_of, run_lines
+from podium.views.text.terminal import run_lines
 
-Level: TypeAlias = Literal["ERROR", "WARNING", "INFO", "DEBUG"]
-LEVELS: Final[tuple[Level, ...]] = ("ERROR", "WARNING", "INFO", "DEBUG")
+Detail: TypeAlias = Literal["quiet", "normal", "verbose"]
+"""`quiet`: only what failed; `verbose`: also what agents do, as lines that stay."""
 Size: TypeAlias = Callable[[], tuple[int, int]]
 
-# Move up by the number of drawn lines and clear to the end of the screen (ECMA-48: CUU, ED).
-ERASE: Final = "\x1b[{}A\x1b[J"
+QUIET_MS: Final = 60_000
+"""After this long without a line, a display without a terminal says what the run is doing."""
+TICK_MS: Final = 120
+"""How long the spinner keeps a position."""
+# Move up by the number of drawn lines; clear to the end of the line, and of the screen (ECMA-48: CUU, EL, ED).
+UP: Final = "\x1b[{}A"
+CLEAR_LINE: Final = "\x1b[K"
+CLEAR_SCREEN: Final = "\x1b[J"
 
 
 def _size() -> tuple[int, int]:
@@ -29,34 +39,80 @@ def _size() -> tuple[int, int]:
     return size.columns, size.lines
 
 
+def is_live(stream: TextIO) -> bool:
+    """Whether lines of this stream can be redrawn."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def glyphs_for(stream: TextIO) -> Glyphs:
+    """ASCII where the stream or the locale cannot show anything else, such as with LANG=C."""
+    try:
+        "".join(UNICODE).encode(stream.encoding or "ascii")
+        "".join(UNICODE).encode(locale.getencoding() or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return UNICODE
+
+
 class Live:
     """Owns the lines at the bottom of a terminal until it is closed."""
 
     def __init__(
-        self, stream: TextIO, *, level: Level = "INFO", terminal: bool | None = None, size: Size = _size
+        self,
+        stream: TextIO,
+        *,
+        detail: Detail = "normal",
+        terminal: bool | None = None,
+        size: Size = _size,
+        glyphs: Glyphs | None = None,
     ) -> None:
         self._stream = stream
-        self._level = level
-        self._terminal = stream.isatty() if terminal is None else terminal
+        self._detail = detail
+        self._terminal = is_live(stream) if terminal is None else terminal
         self._size = size
+        self._glyphs = glyphs_for(stream) if glyphs is None else glyphs
         self._paint = painter(stream) if is_colourful(stream) else lambda text, _: text
         self._drawn: tuple[str, ...] = ()
         self._printed: dict[str, tuple[int, bool]] = {}
         self._first = 0
         """All steps before this one have been printed to their end, so a long run is not walked through again."""
+        self._last_line: Millis | None = None
+        self._reported = Reported()
+        self.activities = Activities()
+        self.upcoming: Callable[[RunView], Sequence[str]] = lambda _: ()
+        """The steps that are still to come."""
+        self.usual: Mapping[str, Millis] = {}
+        """How long steps took in earlier runs."""
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it draws a tree, which has to be redrawn all the time."""
+        return self._terminal and self._detail != "quiet"
 
     def update(self, view: RunView, now: Millis, *, still: bool = False) -> None:
         """`still`: no moving lines, because a person is typing below them."""
-        lines = tuple(self._changes(view))
-        block = tuple(self._block(view, now)) if self._terminal and not still else ()
+        lines = [*self._reported.take(), *self._changes(view)]
+        if lines:
+            self._last_line = now
+        elif not self._terminal and self._detail != "quiet":
+            lines = list(self._quiet_lines(view, now))
+        block = tuple(self._block(view, now)) if self.is_tree and not still else ()
         if lines or block != self._drawn:
-            self._draw(lines, block)
+            self._draw(tuple(lines), block)
+
+    def report(self, path: str, activity: Activity, now: Millis) -> None:
+        """Remember what a step is doing."""
+        self.activities.take(Address(path), activity)
+        if self._detail == "verbose":
+            self._reported.add(path, activity, self._stamp(now))
 
     def skip(self, view: RunView) -> None:
         """Do not print what has happened before."""
         steps, all_over = view.steps, True
         for place in range(self._first, len(steps)):
             step = steps[place]
+            if step.status != "running":
+                self.activities.forget(step.path)
             all_over = all_over and step.status == "ended"
             if all_over:
                 self._first = place + 1
@@ -74,82 +130,127 @@ class Live:
 
     def summary(self, view: RunView, *, hints: bool = True) -> str:
         """The end of a run or its state: outcome, steps, cost, time, where the work is, what to do next."""
-        return "\n".join(["", *run_lines(view, view.at, self._paint, hints=hints)])
+        width = self._size()[0] if self._terminal else None
+        return "\n".join(["", *run_lines(view, view.at, self._paint, hints=hints, width=width)])
 
     def _draw(self, lines: tuple[str, ...], block: tuple[str, ...]) -> None:
-        erase = ERASE.format(len(self._drawn)) if self._drawn else ""
-        bare(self._stream).write(erase)
-        self._stream.write("".join(f"{line}\n" for line in (*lines, *block)))
+        """Write over the lines that were drawn last, without clearing them first, which would flicker."""
+        terminal = bare(self._stream)
+        if self._drawn:
+            terminal.write(UP.format(len(self._drawn)))
+        for line in (*lines, *block):
+            self._stream.write(line)
+            terminal.write(f"{CLEAR_LINE}\n" if self._drawn else "\n")
+        if self._drawn:
+            terminal.write(CLEAR_SCREEN)
         self._stream.flush()
         self._drawn = block
 
+    def _block(self, view: RunView, now: Millis) -> Iterator[str]:
+        if view.ended is not None:
+            return
+        columns, rows = self._size()
+        frame = Frame(now, columns - 1, rows - 1, now // TICK_MS, self._glyphs)
+        upcoming = self.upcoming(view)
+        yield from draw(view, self.activities, frame, self._paint, upcoming=upcoming, usual=self.usual)
+
     def _changes(self, view: RunView) -> list[str]:
         """A line for each start and end since the last look, in the order in which it happened."""
-        lines: list[tuple[Millis, int, str]] = []
+        lines: list[tuple[Millis, float, str]] = []
+        ends = self._places_of_ends(view.steps)
         for place in range(self._first, len(view.steps)):
-            lines += self._new_lines(view.steps[place], view)
+            lines += self._new_lines(view.steps[place], view, place, ends)
         self.skip(view)
-        # At the same time: inner steps end before the step around them, and new steps start after that.
         return [line for _, _, line in sorted(lines, key=lambda each: each[:2])]
 
-    def _new_lines(self, step: StepView, view: RunView) -> Iterator[tuple[Millis, int, str]]:
+    def _places_of_ends(self, steps: Sequence[StepView]) -> dict[str, float]:
+        """Where the end of a step belongs among what happened at the same time: after the last step inside it."""
+        ends: dict[str, float] = {}
+        for place in reversed(range(self._first, len(steps))):
+            step = steps[place]
+            ends[step.path] = max(ends.get(step.path, 0), place + 0.5)
+            if step.status == "ended":
+                ends[step.parent] = max(ends.get(step.parent, 0), ends[step.path] + 0.01)
+        return ends
+
+    def _new_lines(
+        self, step: StepView, view: RunView, place: int, ends: Mapping[str, float]
+    ) -> Iterator[tuple[Millis, float, str]]:
         if step.role == "gates":
             return
         printed, over = self._printed.get(step.path, (-1, False))
-        if printed < 0 and not self._terminal and self._shows("INFO"):
-            yield step.entered, step.depth, self._line("INFO", step.entered, f"start {step.path}")
-        if printed < step.attempts > 1 and step.worked and not self._terminal and self._shows("INFO"):
-            fault = step.passed_over[-1] if step.passed_over else step.why
-            why = f": {one_line(fault, 200)}" if fault else ""
-            text = f"retry {step.path} (attempt {step.attempts}){why}"
-            yield view.at, 0, self._line("INFO", view.at, text)
+        all_lines = self._detail == "verbose" or (self._detail == "normal" and not self._terminal)
+        if printed < 0 and all_lines:
+            yield step.entered, place, self._line(step.entered, f"{step.path}: started")
+        if printed < step.attempts > 1 and step.worked and self._detail != "quiet":
+            yield view.at, len(view.steps), self._retry(step, view.at)
         if step.status == "ended" and not over:
-            level: Level = "INFO" if step.outcome in CONTINUING_OUTCOMES else "WARNING"
-            if self._shows(level):
-                yield step.ended or step.entered, -1 - step.depth, self._ended(step, level)
+            # The failure of a gate is part of the line about the attempt.
+            failed = step.outcome not in CONTINUING_OUTCOMES and "#" not in step.path
+            if all_lines or failed:
+                yield step.ended or step.entered, ends[step.path], self._ended(step)
 
-    def _shows(self, level: Level) -> bool:
-        return LEVELS.index(level) <= LEVELS.index(self._level)
+    def _retry(self, step: StepView, at: Millis) -> str:
+        reason = one_line(step.passed_over[-1], 1000) if step.passed_over else step.why
+        why = f": {reason}" if reason else ""
+        if step.repairing:
+            return self._line(at, f"{step.path}: {attempt_label(step)}{why}")
+        return self._line(at, f"{step.path}: attempt {step.tries - 1} failed{why}", mark="failed")
 
-    def _line(self, level: Level, at: Millis, text: str) -> str:
-        return f"{iso(at)} {level:<7} {text}"
-
-    def _ended(self, step: StepView, level: Level) -> str:
+    def _ended(self, step: StepView) -> str:
         at = step.entered if step.ended is None else step.ended
-        took = duration(duration_of(step, at))
-        price = f"  {cost(step)}" if cost(step) else ""
+        price = f", {cost(step)}" if cost(step) else ""
+        text = f"{step.path}: {outcome_text(step)} in {duration(duration_of(step, at))}{price}"
+        failed = step.outcome not in CONTINUING_OUTCOMES
+        if failed and step.why:
+            text += f": {step.why}"
+        return self._line(at, text, mark="failed" if failed else "passed")
+
+    def _line(self, at: Millis, text: str, mark: Literal["", "failed", "passed"] = "") -> str:
+        """With the time of day, and cut to the width of a terminal; a pipe gets all of it."""
+        line = f"{self._stamp(at)}  {text}"
         if not self._terminal:
-            return self._line(level, at, f"end   {step.path} {outcome_text(step)} {took}{price}")
-        mark, tone = mark_of(step)
-        return (
-            f"{self._paint(mark, tone)} {'  ' * step.depth}{step.path}  {outcome_text(step)}  {took}{price}"
-        )
+            return line
+        line = cut_to_cells(line, self._size()[0] - 3, self._glyphs.more)
+        sign = {"": " ", "failed": self._glyphs.failed, "passed": self._glyphs.passed}[mark]
+        return f"{self._paint(sign, 'good' if mark == 'passed' else 'bad')} {line}"
 
-    def _block(self, view: RunView, now: Millis) -> Iterator[str]:
-        columns, rows = self._size()
+    def _stamp(self, at: Millis) -> str:
+        return clock_time(at, seconds=True)
+
+    def _quiet_lines(self, view: RunView, now: Millis) -> Iterator[str]:
+        """What the run is doing, if nothing was printed for a while."""
+        if self._last_line is None:
+            self._last_line = now
+        if now - self._last_line < QUIET_MS:
+            return
+        self._last_line = now
         waits = {pending.path: pending for pending in view.pending}
-        steps = tuple(active(view))
-        room = max(1, rows - 3)
-        for step in steps[:room]:
-            mark, tone = mark_of(step)
-            what = f"waits for {waits_for(waits[step.path])}" if step.path in waits else step.status
-            attempt = f", attempt {step.attempts}" if step.attempts > 1 else ""
-            text = f"{step.path}  {duration(duration_of(step, now))}  {what}{attempt}  {cost(step)}".rstrip()
-            yield self._fit(mark, tone, text, columns)
-        if len(steps) > room:
-            yield f"   and {len(steps) - room} more"
-        if steps:
-            yield self._fit("  ", "dim", f"{duration(elapsed(view, now))}  {_meter(view)}", columns)
-
-    def _fit(self, mark: str, tone: Tone, text: str, columns: int) -> str:
-        """A line that wraps could not be erased again."""
-        return f"{self._paint(mark, tone)} {text[: max(10, columns - len(mark) - 2)]}"
+        for step in active(view):
+            pending, doing = waits.get(step.path), self.activities.at(step.path).line
+            if pending is not None:
+                until = "" if pending.due is None else f" until {clock_time(pending.due)}"
+                doing = f"waits for {waits_for(pending)}{until}"
+            took = duration(duration_of(step, now) // 1000 * 1000)
+            yield self._line(now, f"{step.path}: {took}{f', {doing}' if doing else ''}")
 
 
-def _meter(view: RunView) -> str:
-    """Spent, reserved and what there is at most, where money is limited."""
-    limit = next((limit for limit in view.limits if limit.unit == "usd"), None)
-    if limit is None:
-        return run_cost(view)
-    reserved, most = (dollars(round(value * 1_000_000)) for value in (limit.reserved, limit.limit))
-    return f"{run_cost(view)} spent, {reserved} reserved, at most {most}"
+class Reported:
+    """Activities as lines that stay; pieces of text are printed when their line is complete."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._pieces: dict[str, str] = {}
+
+    def add(self, path: str, activity: Activity, stamp: str) -> None:
+        if activity.kind in PIECES:
+            *lines, self._pieces[path] = (self._pieces.get(path, "") + activity.text).split("\n")
+            shown = [describe(activity.kind, line) for line in lines]
+        else:
+            rest = self._pieces.pop(path, "")
+            shown = [rest, describe(activity.kind, activity.text, activity.until)]
+        self._lines += [f"{stamp}  {path}: {line}" for line in shown if line.strip()]
+
+    def take(self) -> list[str]:
+        lines, self._lines = self._lines, []
+        return lines

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
+
+
+def detail_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add -q and -v, which set `detail`; the last one counts."""
+    quiet = click.option(
+        "-q", "--quiet", "detail", flag_value="quiet", default="normal", help="Print only what failed."
+    )
+    verbose = click.option(
+        "-v", "--verbose", "detail", flag_value="verbose", help="Also print what agents and commands do."
+    )
+    return quiet(verbose(command))
+
 
 set_option = click.option(
     "--set",

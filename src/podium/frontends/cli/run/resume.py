@@ -14,11 +14,12 @@ from podium.frontends.cli.background import drive_in_background
 from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, yes_option
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project
-from podium.frontends.cli.options import detach_option, json_option
+from podium.frontends.cli.options import detach_option, detail_options, json_option
 
 if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.core.hash_chain import RunId
+    from podium.frontends.cli.live_display import Detail
     from podium.ports.runtime import Park
 
 
@@ -33,8 +34,9 @@ ENDED: Final = ("failed", "rejected", "limited", "timed_out")
 @yes_option
 @detach_option
 @click.option("--until-idle", is_flag=True, help="Also exit while the run is only waiting for a timer.")
+@detail_options
 @json_option
-def command(  # one argument per option
+def command(  # noqa: PLR0913  # one argument per option
     project: Project,
     run: RunId,
     accept_changes: bool,
@@ -42,6 +44,7 @@ def command(  # one argument per option
     yes: bool,
     detach: bool,
     until_idle: bool,
+    detail: Detail,
     as_json: bool,
 ) -> int:
     """Resume RUN (default: the newest).
@@ -71,7 +74,7 @@ def command(  # one argument per option
         click.echo(run)
         return 0
     commands = (Resume(getpass.getuser()),) if status == "paused" else ()
-    with Foreground(project, run, as_json=as_json) as display:
+    with Foreground(project, run, as_json=as_json, detail=detail) as display:
         park: Park = "clock" if until_idle else display.parks
         driving = partial(project.commands.drive, run, *commands, park=park, observer=display.observer)
         return display.finish(anyio.run(driving))

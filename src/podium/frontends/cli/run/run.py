@@ -11,6 +11,7 @@ import anyio
 import click
 
 from podium.app.author.load import parse_inputs
+from podium.app.run.cost_history import usual_times
 from podium.app.run.start import RunRequest, StartedRun
 from podium.app.values import parse_settings, parse_vars, read_values
 from podium.errors import ConfigurationError
@@ -18,13 +19,15 @@ from podium.frontends.cli.background import drive_in_background
 from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
-from podium.frontends.cli.options import set_option
+from podium.frontends.cli.options import detail_options, set_option
 from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import dollars, duration, first_of, plural
 
 if TYPE_CHECKING:
     from podium.app.project import Project
+    from podium.app.run.cost_history import History
     from podium.core.model import Workflow
+    from podium.frontends.cli.live_display import Detail
 
 SHOWN = 5
 
@@ -74,6 +77,7 @@ SHOWN = 5
 @click.option(
     "--yes", is_flag=True, help="Answer Podium's own questions with yes; steps and gates still ask."
 )
+@detail_options
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
 def command(  # noqa: PLR0913  # one argument per option
     project: Project,
@@ -91,6 +95,7 @@ def command(  # noqa: PLR0913  # one argument per option
     record: Path | None,
     replay: Path | None,
     yes: bool,
+    detail: Detail,
     as_json: bool,
 ) -> int:
     """Run a workflow in its project: the git repository around FILE, or its folder outside of git.
@@ -115,25 +120,27 @@ def command(  # noqa: PLR0913  # one argument per option
         record=_absolute(record),
         replay=_absolute(replay),
     )
-    forecast = _forecast(project, workflow, request)
+    history = project.queries.history(workflow.name)
+    forecast = _forecast(workflow, request, history)
     started = project.commands.start(replace(request, accepts=_accepted(workflow, request, yes=yes)))
-    _warn(started)
-    click.echo(forecast, err=True)
+    if detail != "quiet":
+        _warn(started)
+        click.echo(forecast, err=True)
     offer_ignore_lines(project, yes=yes)
     if detach:
         drive_in_background(project, started.run)
         click.echo(started.run)
         return 0
-    with Foreground(project, started.run, as_json=as_json) as display:
+    usual = usual_times(history)
+    with Foreground(project, started.run, as_json=as_json, detail=detail, usual=usual) as display:
         driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
         return display.finish(anyio.run(driving))
 
 
-def _forecast(project: Project, workflow: Workflow, request: RunRequest) -> str:
+def _forecast(workflow: Workflow, request: RunRequest, history: History) -> str:
     """The worst case in a line; the limits are what stops it."""
     from podium.app.forecast.check import check_plan
 
-    history = project.queries.history(workflow.name)
     calls, limits = check_plan(workflow, request.inputs, history), workflow.limits
     if calls == 0:
         return "no agent calls"
