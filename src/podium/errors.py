@@ -14,6 +14,7 @@ Any other exception is a bug in Podium and keeps its traceback.
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from typing import Final
 
 EXIT_PASSED: Final = 0
@@ -29,23 +30,33 @@ EXIT_CANCELLED: Final = 130
 
 class PodiumError(Exception):
     exit_code: int = EXIT_FAILED
+    code: str = "failed"
+    """The kind of error as a word for programs; `podium schema --of error` lists them."""
+    problems: tuple[Mapping[str, object], ...] = ()
+    """The mistakes of files that the message lists, each with its place; by data/schemas/problems.json."""
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if code is not None:
+            self.code = code
 
 
 class ConfigurationError(PodiumError):
     exit_code = EXIT_CONFIGURATION
+    code = "configuration"
 
 
 class PathViolation(PodiumError):
     exit_code = EXIT_PATH
+    code = "path"
 
 
 class AgentError(PodiumError):
     """Raised only by the Python API; a run has an outcome for this and no exception."""
+
+    code = "agent"
 
 
 class NotApproved(PodiumError):
@@ -55,6 +66,8 @@ class NotApproved(PodiumError):
 class DiskFault(PodiumError):
     """The disk failed. A workflow cannot handle this: the process ends, and the run can be resumed."""
 
+    code = "disk"
+
 
 _DISK_ERRORS: Final = {
     errno.ENOSPC: "the disk is full",
@@ -63,6 +76,9 @@ _DISK_ERRORS: Final = {
     errno.EIO: "the disk failed",
     errno.EROFS: "the disk is read-only",
 }
+_FILE_ERRORS: Final = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
+)
 
 
 def disk_fault(error: BaseException) -> DiskFault | None:
@@ -73,6 +89,17 @@ def disk_fault(error: BaseException) -> DiskFault | None:
     return DiskFault(
         f"{_DISK_ERRORS[error.errno]}{place} ({error.strerror})", hint="fix the disk, then run: podium resume"
     )
+
+
+def os_fault(error: OSError) -> PodiumError | None:
+    """What a person can act on: a fault of the disk, or a file that cannot be used; None if it is our bug."""
+    if error.errno in _FILE_ERRORS and error.filename:
+        return ConfigurationError(f"{_text(error.filename)}: {error.strerror}", code="unreadable")
+    return disk_fault(error)
+
+
+def _text(name: str | bytes | int) -> str:
+    return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
 
 
 class RunFailed(PodiumError):

@@ -43,7 +43,9 @@ def open_store(paths: ProjectPaths, *, create: bool = False) -> Store:
                 hint=f"restore {paths.database}, or move the folders away",
             )
         raise ConfigurationError(
-            f"no runs in {paths.root}", hint="start one with: podium run FILE, or try: podium demo"
+            f"no runs in {paths.root}",
+            hint="start one with: podium run FILE, or try: podium demo",
+            code="no_runs",
         )
     return SqliteStore(paths.database)
 

@@ -15,6 +15,7 @@ from tests.engine.kit import Project
 from tests.views.kit import conforms
 
 TOLD = "podium: 1\nname: told\nagents: {w: {type: scripted}}\nsteps: {write: {role: writer, agent: w, prompt: Write.}}\n"
+STATES = "agents: {c: {type: cli, command: cat}}\nstates: {a: {type: initial, next: b}, b: {type: single, agent: c, transitions: {success: d}}, d: {type: terminal, status: success}}\n"
 STEPS = '  a: {run: {script: "echo new > new.txt", shell: bash}, touches: [new.txt]}\n  ask: {human: "Land it?"}\n'
 
 
@@ -56,6 +57,10 @@ def with_tests() -> None:
     Path("flow.test.yaml").write_text("podium: 1\ntests: {good: {}, bad: {expect: {exit: 1}}}\n", "utf-8")
 
 
+def in_another_format() -> None:
+    Path("states.yaml").write_text(STATES, "utf-8")
+
+
 Case = tuple[Callable[[], None] | None, tuple[str, ...], str]
 
 CASES: dict[str, Case] = {
@@ -88,6 +93,15 @@ CASES: dict[str, Case] = {
     "test": (with_tests, ("test", "--json"), "tests"),
     "plan": (None, ("plan", "flow.yaml", "--json"), "plan"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),
+    "resolve": (None, ("resolve", "flow.yaml", "--json"), "text"),
+    "graph": (None, ("graph", "flow.yaml", "--format", "mermaid", "--json"), "text"),
+    "convert": (in_another_format, ("convert", "states.yaml", "--json"), "text"),
+    "diff": (passed, ("diff", "--json"), "diff"),
+    "diff of a step": (passed, ("diff", "@1", "a", "--stat", "--json"), "diff"),
+    "logs": (passed, ("logs", "--json"), "logs"),
+    "pause": (parked, ("pause", "--json"), "run"),
+    "guide": (parked, ("guide", "@1", "Be brief.", "--json"), "run"),
+    "demo": (None, ("demo", "--folder", "demo", "--json"), "run"),
 }
 
 
@@ -123,12 +137,31 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
 
 
 def test_every_command_with_the_option_is_tested_here() -> None:
-    elsewhere = {"events", "answer", "signal", "serve"}  # The last in tests/e2e/test_serve.py, as a process.
+    # `serve` in tests/e2e, as a process. A schema has no schema of ours.
+    elsewhere = {"events", "answer", "signal", "serve", "watch", "schema"}
     with_json = {
         name for name, command in all_commands() if any("--json" in option.opts for option in command.params)
     }
 
     assert with_json == {name.partition(" of ")[0] for name in CASES} | elsewhere
+    assert {name.partition(" ")[0] for name in with_json} == set(COMMANDS), "every command takes --json"
+
+
+def test_each_line_of_followed_logs_conforms(project: Project) -> None:
+    project.flow("  a: {run: [echo, one]}\n")
+    parked()
+
+    lines = printed("logs", "-f", "--json").splitlines()
+
+    assert lines
+    for line in lines:
+        conforms(json.loads(line), "logs")
+
+
+def test_each_run_of_a_watch_is_a_line(project: Project) -> None:
+    (line,) = printed("watch", "flow.yaml", "--sandbox", "none", "--runs", "1", "--json").splitlines()
+
+    conforms(json.loads(line), "run")
 
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:

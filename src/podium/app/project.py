@@ -69,7 +69,7 @@ class Project:
         """By its id, by a beginning of it that no other run has, as @2 (the second newest), or the newest."""
         heads = self.runtime.heads()
         if not heads:
-            raise ConfigurationError("no runs here yet", hint="podium run FILE starts one")
+            raise ConfigurationError("no runs here yet", hint="podium run FILE starts one", code="no_runs")
         if name is None or name in LATEST:
             return heads[0]
         if name.startswith("@") and name[1:].isdecimal():
@@ -81,7 +81,9 @@ class Project:
         if len(matches) > 1:
             some = ", ".join(head.run for head in matches[:5])
             raise ConfigurationError(
-                f"{len(matches)} runs begin with {name}: {some}", hint="write more of the id"
+                f"{len(matches)} runs begin with {name}: {some}",
+                hint="write more of the id",
+                code="unknown_run",
             )
         return matches[0]
 
@@ -114,5 +116,7 @@ class Project:
 def _by_number(heads: tuple[RunHead, ...], name: str) -> RunHead:
     number = int(name[1:])
     if not 1 <= number <= len(heads):
-        raise ConfigurationError(f"run {name} not found: choose from @1 (the newest) to @{len(heads)}")
+        raise ConfigurationError(
+            f"run {name} not found: choose from @1 (the newest) to @{len(heads)}", code="unknown_run"
+        )
     return heads[number - 1]

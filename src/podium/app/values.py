@@ -12,7 +12,7 @@ from podium.core.model import Input, Workflow
 from podium.errors import ConfigurationError
 from podium.workflow.dialects.translation import name_of
 from podium.workflow.merge.config_layers import KEYS, WEAKER_LEVELS
-from podium.workflow.problems import did_you_mean
+from podium.workflow.problems import did_you_mean, mistakes
 from podium.workflow.source import yaml
 
 MAX_DEPTH: Final = 200
@@ -25,7 +25,7 @@ def read_values(path: Path | None) -> dict[str, Any]:
         return {}
     document = yaml.read(path)
     if document.problems:
-        raise ConfigurationError("\n".join(problem.render() for problem in document.problems))
+        raise mistakes(document.problems)
     if not isinstance(document.value, dict):
         raise ConfigurationError(f"{path} must hold a map of names and values")
     return document.value
@@ -128,7 +128,7 @@ def parse_settings(pairs: tuple[str, ...], *, sandbox: str | None = None) -> dic
             raise ConfigurationError(f'"{names[0]}" is no setting', hint=hint)
         document = yaml.load(value, name=f"--set {path}")
         if document.problems:
-            raise ConfigurationError("\n".join(problem.render() for problem in document.problems))
+            raise mistakes(document.problems)
         place = settings
         for name in names[:-1]:
             place = place.setdefault(name, {})

@@ -77,6 +77,8 @@ _PERSONAL: Final = (
 class GitError(PodiumError):
     """A git command failed; the message includes git's own."""
 
+    code = "git"
+
 
 @dataclass(frozen=True, slots=True)
 class Git:

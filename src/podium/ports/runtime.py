@@ -58,9 +58,13 @@ Park: TypeAlias = bool | Literal["clock"]
 class AlreadyOwned(PodiumError):
     """Another process owns the run."""
 
+    code = "run_owned"
+
 
 class DefinitionChanged(ConfigurationError):
     """The workflow is not the one that the run was started with."""
+
+    code = "definition_changed"
 
 
 def check_unchanged(head: RunHead, workflow: Workflow) -> None:
@@ -75,7 +79,7 @@ def check_unchanged(head: RunHead, workflow: Workflow) -> None:
 
 
 def no_such_run(name: str) -> ConfigurationError:
-    return ConfigurationError(f'run "{name}" not found', hint="`podium runs` lists them")
+    return ConfigurationError(f'run "{name}" not found', hint="`podium runs` lists them", code="unknown_run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

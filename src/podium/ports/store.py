@@ -39,6 +39,8 @@ class QueuedCommand:
 class StoreError(PodiumError):
     """The store failed."""
 
+    code = "store"
+
 
 class StaleOwner(StoreError):
     """Another process owns the run now; nothing was written."""

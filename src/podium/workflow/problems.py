@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from podium.core.fast_dataclass import dataclass
+from podium.errors import ConfigurationError, PathViolation
 
 MAX_WORD: Final = 80
 
@@ -26,6 +27,29 @@ class Problem:
         kind = "warning: " if self.warning else ""
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{self.file}:{self.line}:{self.col}: {kind}{self.message}{hint}"
+
+    def data(self) -> dict[str, object]:
+        """A row of `podium validate --json`."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "col": self.col,
+            "rule": self.rule,
+            "message": self.message,
+            "hint": self.hint,
+            "warning": self.warning,
+        }
+
+
+def mistakes(
+    problems: Iterable[Problem], kind: type[ConfigurationError | PathViolation] = ConfigurationError
+) -> ConfigurationError | PathViolation:
+    """An error that lists these problems."""
+    listed = tuple(problems)
+    error = kind("\n".join(problem.render() for problem in listed))
+    error.code = error.code if kind is PathViolation else "invalid_file"
+    error.problems = tuple(problem.data() for problem in listed)
+    return error
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

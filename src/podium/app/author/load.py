@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from podium.adapters.agents.registry import agent_types
 from podium.core.fast_dataclass import dataclass
 from podium.errors import EXIT_CONFIGURATION, EXIT_PASSED, EXIT_PATH, ConfigurationError, PathViolation
 from podium.workflow.load import load
-from podium.workflow.problems import in_order
+from podium.workflow.problems import did_you_mean, in_order, mistakes
 
 if TYPE_CHECKING:
     from podium.core.model import Workflow
@@ -106,8 +106,7 @@ def open_workflow(
 
 
 def _mistakes(checked: Checked) -> ConfigurationError | PathViolation:
-    message = "\n".join(problem.render() for problem in checked.errors)
-    return PathViolation(message) if checked.exit_code == EXIT_PATH else ConfigurationError(message)
+    return mistakes(checked.errors, PathViolation if checked.exit_code == EXIT_PATH else ConfigurationError)
 
 
 def resolved(
@@ -125,7 +124,7 @@ def resolved(
     merged = merge(gather(path, user_dir=user_dir, overrides=settings))
     checked = Checked(path, tuple(merged.problems))
     if checked.errors:
-        raise ConfigurationError("\n".join(problem.render() for problem in checked.errors))
+        raise mistakes(checked.errors)
     return write_merged(merged, origin=True) if origin else write_merged(standalone(merged))
 
 
@@ -138,7 +137,7 @@ def converted(path: Path) -> str:
 
     tree = read_tree(path, Path.cwd())
     if tree.node is None:
-        raise ConfigurationError("\n".join(problem.render() for problem in tree.problems))
+        raise mistakes(tree.problems)
     done = None if MARK in fields(tree.node) else translate(tree.node)
     if done is None:
         fact = (
@@ -147,26 +146,30 @@ def converted(path: Path) -> str:
         raise ConfigurationError(f"{path} {fact}", hint="docs/how-to lists the formats: coming-from-*.md")
     problems = (*tree.problems, *done.translation.problems)
     if problems:
-        raise ConfigurationError("\n".join(problem.render() for problem in problems))
+        raise mistakes(problems)
     notes = "".join(f"# Line {place.line}: {text}\n" for place, text in done.translation.notes)
     return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{write_document(done.node)}"
 
 
-def parse_inputs(pairs: tuple[str, ...], workflow: Workflow | None = None) -> dict[str, Any]:
+EXAMPLES: Final = {"int": "5", "number": "1.5", "bool": "true", "list": "[a, b]", "map": "{key: value}"}
+
+
+def parse_inputs(pairs: tuple[str, ...], source: LoadedWorkflow | None = None) -> dict[str, Any]:
     """`key=value` pairs of a command line, with values of the declared types."""
-    types = {} if workflow is None else {item.name: item.type for item in workflow.inputs}
+    types = {} if source is None else {item.name: item.type for item in source.workflow.inputs}
     values: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key:
             raise ConfigurationError(f"{pair!r} is not an input", hint="write -i name=value")
-        if workflow is not None and key not in types:
-            raise ConfigurationError(f'{workflow.name} has no input "{key}"', hint=_inputs_hint(set(types)))
-        values[key] = _typed(key, value, types.get(key, "string"))
+        if source is not None and key not in types:
+            hint = did_you_mean(key, types) or _inputs_hint(set(types))
+            raise ConfigurationError(f'{source.workflow.name} has no input "{key}"', hint=hint)
+        values[key] = _typed(source, key, value, types.get(key, "string"))
     return values
 
 
-def _typed(key: str, value: str, kind: str) -> Any:
+def _typed(source: LoadedWorkflow | None, key: str, value: str, kind: str) -> Any:
     if kind in ("string", "path"):
         return value
     from podium.workflow.source.yaml import load as load_yaml
@@ -174,7 +177,9 @@ def _typed(key: str, value: str, kind: str) -> Any:
     parsed = load_yaml(value, name=key).value
     accepted = {"int": int, "number": (int, float), "bool": bool, "list": list, "map": dict}[kind]
     if not isinstance(parsed, accepted) or (isinstance(parsed, bool) and kind != "bool"):  # type: ignore[arg-type]  # a type or types
-        raise ConfigurationError(f'input "{key}" must be {kind}, not {value!r}')
+        assert source is not None
+        message, hint = f'input "{key}" must be {kind}, not {value!r}', f"-i {key}={EXAMPLES[kind]}"
+        raise mistakes((source.context.problem(34, ("inputs", key), message, hint=hint, key=True),))
     return parsed
 
 

@@ -20,7 +20,7 @@ from podium.workflow.context import problem_at
 from podium.workflow.merge.merge import Merged
 from podium.workflow.merge.sources import gather_roles
 from podium.workflow.merge.step_nodes import nested_parts
-from podium.workflow.problems import Problem
+from podium.workflow.problems import Problem, mistakes
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.reader import read
 from podium.workflow.schema.scalars import NAME
@@ -147,7 +147,7 @@ def _roles(files: Mapping[str, bytes], source: str) -> tuple[PackRole, ...]:
     problems: list[Problem] = []
     roles = [_role(path, content, problems) for path, content in sorted(chosen.items())]
     if problems:
-        raise ConfigurationError("\n".join(problem.render() for problem in problems))
+        raise mistakes(problems)
     return tuple(roles)
 
 

@@ -17,7 +17,7 @@ from podium.workflow.lint.check import check
 from podium.workflow.merge.merge import merge
 from podium.workflow.merge.role_inheritance import lineage
 from podium.workflow.merge.sources import NOWHERE, Sources, config_dirs, gather_roles
-from podium.workflow.problems import Problem, did_you_mean, in_order
+from podium.workflow.problems import Problem, did_you_mean, in_order, mistakes
 from podium.workflow.source.files import display_name
 from podium.workflow.source.nodes import Node, fields, node_from_value, plain, text
 
@@ -78,9 +78,9 @@ def show_role(name: str, project: Path, *, user_dir: Path | None = None) -> Role
     if name not in roles:
         hint = did_you_mean(name, roles) or "`podium roles list` names all"
         raise ConfigurationError(f'role "{name}" not found', hint=hint)
-    wrong = [problem.render() for problem in merged.problems if f'role "{name}"' in problem.message]
+    wrong = [problem for problem in merged.problems if f'role "{name}"' in problem.message]
     if wrong:
-        raise ConfigurationError("\n".join(wrong))
+        raise mistakes(wrong)
     return RoleDetails(name, roles[name])
 
 

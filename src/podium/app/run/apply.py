@@ -41,6 +41,8 @@ class Applied:
 class NotApplied(PodiumError):
     """The work does not fit onto the branch as it is now; nothing was moved."""
 
+    code = "not_applied"
+
 
 def apply(project: Project, run: RunId, *, branch: str | None = None, message: str | None = None) -> Applied:
     """Moves a branch, by default the one that is checked out, to the work of a run that has passed.

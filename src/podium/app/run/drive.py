@@ -30,6 +30,7 @@ class Interrupted(PodiumError):
     """A signal stopped the process. The run is not over: its active attempts are repeated when it is resumed."""
 
     exit_code = EXIT_CANCELLED
+    code = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,9 @@ async def send(
     """
     head = project.run(run)
     if head.status in ENDED:
-        raise ConfigurationError(f"run {run} has ended: {head.status}", hint=f"see: podium show {run}")
+        raise ConfigurationError(
+            f"run {run} has ended: {head.status}", hint=f"see: podium show {run}", code="run_ended"
+        )
     key = uuid.uuid4().hex
     notice = _Notice(key, observer.on_turn, on_accepted)
     observer = observer._replace(on_turn=notice.on_turn)
@@ -74,7 +76,7 @@ async def send(
             if notice.is_given or project.runtime.withdraw(run, key):
                 raise
     if isinstance(reply, Refusal):
-        raise ConfigurationError(reply.message)
+        raise ConfigurationError(reply.message, code="refused")
     notice.give()
     return SendResult(state)
 

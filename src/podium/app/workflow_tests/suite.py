@@ -46,14 +46,16 @@ def find_cases(places: Iterable[Path], *, containing: str = "") -> tuple[Case, .
     """Raises ConfigurationError with the mistakes of all files, or if there is nothing to be played."""
     files = tuple(dict.fromkeys(file for place in places for file in _files(place)))
     cases: list[Case] = []
-    wrong: list[str] = []
+    wrong: list[ConfigurationError] = []
     for file in files:
         try:
             cases += _cases(file)
         except ConfigurationError as error:
-            wrong.append(error.message)
+            wrong.append(error)
     if wrong:
-        raise ConfigurationError("\n".join(wrong))
+        whole = ConfigurationError("\n".join(each.message for each in wrong), code=wrong[0].code)
+        whole.problems = tuple(problem for each in wrong for problem in each.problems)
+        raise whole
     chosen = tuple(case for case in cases if containing in case.name)
     if not chosen:
         raise ConfigurationError(

@@ -6,12 +6,22 @@ import sys
 import time
 from typing import Final
 
+import click
+
 from podium.app.project import Project
 from podium.core.hash_chain import RunId
+from podium.frontends.cli.output import tell_run
 from podium.process.detach import disown, start_detached
 
 PATIENCE_S: Final = 30.0
 LOOK_S: Final = 0.02
+
+
+def detach(project: Project, run: RunId, *, as_json: bool) -> int:
+    """Drive the run in a process of its own and print its id, or with --json the run as it is now."""
+    drive_in_background(project, run)
+    tell_run(project, run) if as_json else click.echo(run)
+    return 0
 
 
 def drive_in_background(project: Project, run: RunId) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
 import click
 
-from podium.app.project import Project
-from podium.app.run.rerun import Part, RerunPreview
 from podium.errors import ConfigurationError
-from podium.frontends.cli.background import drive_in_background
+from podium.frontends.cli.background import detach as run_detached
 from podium.frontends.cli.foreground import Foreground, is_terminal
+from podium.frontends.cli.output import tell_data
 from podium.views.format import dollars, first_of
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+    from podium.app.run.rerun import Part, RerunPreview
 
 SHOWN = 12
 
@@ -38,22 +41,22 @@ def confirm_rerun(  # the options of the commands
     With `by`, the earlier run is closed in that name if it is not over.
     """
     if dry:
-        click.echo(json.dumps(as_data(preview)) if as_json else as_text(preview))
+        tell_data(as_data(preview)) if as_json else click.echo(as_text(preview))
         return 0
     click.echo(as_text(preview), err=True)
     if not yes:
-        if not is_terminal():
+        if as_json or not is_terminal():
             raise ConfigurationError(
-                "cannot ask for confirmation without a terminal", hint="pass --yes, or --dry-run to preview"
+                f"cannot ask for confirmation {'with --json' if as_json else 'without a terminal'}",
+                hint="pass --yes, or --dry-run to preview",
+                code="needs_confirmation",
             )
         if not click.confirm("Begin?", default=True, err=True):
             return 0
     started = project.commands.rerun(preview, closed_by=by)
     click.echo(f"run {started.run}, which continues {preview.earlier}", err=True)
     if detach:
-        drive_in_background(project, started.run)
-        click.echo(started.run)
-        return 0
+        return run_detached(project, started.run, as_json=as_json)
     with Foreground(project, started.run, as_json=as_json) as display:
         driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
         return display.finish(anyio.run(driving))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from podium.core.state import State
 from podium.core.types import Millis
 from podium.frontends.cli.background import drive_in_background
 from podium.frontends.cli.live_display import Detail, Live
+from podium.frontends.cli.output import tell_data, tell_run
 from podium.frontends.cli.question import read_answer, tell_question
 from podium.frontends.cli.streams import let_go
 from podium.ports.agent import Progress
@@ -225,7 +225,7 @@ class Foreground:
         self._update()
         self._live.close()
         if self._as_json:
-            click.echo(json.dumps(run_data(view), indent=2, ensure_ascii=False))
+            tell_data(run_data(view))
         elif self._detail != "quiet":
             click.echo(self._live.summary(view, hints=hints), err=True)
 
@@ -254,5 +254,7 @@ def send_command(
             drive_in_background(project, run)
         if result.state is None:
             display.close()
+            if as_json:
+                tell_run(project, run)
             return 0
         return display.finish(result.state)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import resource
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from podium import __version__
-from podium.errors import EXIT_CANCELLED, PodiumError, disk_fault
+from podium.errors import EXIT_CANCELLED, PodiumError, os_fault
 from podium.frontends.cli.streams import let_go, open_streams
 
 if TYPE_CHECKING:
@@ -150,24 +151,39 @@ def main() -> NoReturn:
         guard_terminals()
     try:
         code = podium.main(prog_name="podium", standalone_mode=False)
-    except PodiumError as error:
+    except Exception as error:  # noqa: BLE001  # reported, or raised again with its traceback
         _end(error)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(EXIT_CANCELLED)
-    except OSError as error:
-        fault = disk_fault(error)
-        if fault is None:
-            raise
-        _end(fault)
+    except KeyboardInterrupt:
+        _end(click.Abort())
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _end(error: PodiumError) -> NoReturn:
+def _end(error: Exception) -> NoReturn:
+    """Report an error in words on stderr, with --json also as a document on stdout, and exit by the table of codes."""
     # Imported here: most calls have nothing to complain about.
-    from podium.frontends.cli.output import complain
+    from podium.frontends.cli.output import complain, tell_error
 
-    complain(error)
-    sys.exit(error.exit_code)
+    if isinstance(error, OSError):
+        error = os_fault(error) or error
+    if wants_json(sys.argv[1:]):
+        try:
+            tell_error(error)
+        except BrokenPipeError:
+            let_go()
+    match error:
+        case PodiumError():
+            complain(error)
+            sys.exit(error.exit_code)
+        case click.ClickException():
+            error.show()
+            sys.exit(error.exit_code)
+        case click.Abort():
+            sys.exit(EXIT_CANCELLED)
+        case _:
+            raise error
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether --json was typed. Read from the words, because a usage error ends the parsing before the option counts."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options

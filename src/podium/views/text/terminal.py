@@ -60,6 +60,7 @@ def run_lines(
         yield from step_lines(steps, now, paint, width)
         yield from fault_lines(steps, paint)
     yield from pending_lines(view, now, paint, width)
+    yield from output_lines(view, width)
     if hints:
         yield from next_step_lines(view, paint)
 
@@ -174,6 +175,15 @@ def pending_lines(view: RunView, now: Millis, paint: Paint, width: int | None = 
         if pending.question:
             yield f"    {fit(pending.question, width, 4)}"
         yield from (f"    {fit(line, width, 4)}" for line in background(view, pending))
+
+
+def output_lines(view: RunView, width: int | None = None) -> Iterator[str]:
+    """The outputs of the workflow, each in one line."""
+    if view.outputs:
+        yield ""
+        yield "outputs"
+    for name, value in view.outputs.items():
+        yield f"  {name}: {fit(as_text(value), width, len(name) + 4)}"
 
 
 def _times(pending: Pending, now: Millis) -> str:

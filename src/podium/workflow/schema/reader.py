@@ -11,8 +11,7 @@ from types import UnionType
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from podium.core.fast_dataclass import dataclass
-from podium.errors import ConfigurationError
-from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.problems import Problem, did_you_mean, mistakes
 from podium.workflow.schema.fields import (
     DocPath,
     InvalidValue,
@@ -290,4 +289,4 @@ def read_or_raise(model: type[Model], document: Document, *, under: str | None =
             problems.append(Problem(document.name, at.line, at.col, fault.rule, fault.message, fault.hint))
         if reading.value is not None and not problems:
             return reading.value
-    raise ConfigurationError("\n".join(problem.render() for problem in problems))
+    raise mistakes(problems)

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from podium.core.types import OUTCOMES, Millis
-from podium.errors import ConfigurationError
-from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.problems import Problem, did_you_mean, mistakes
 from podium.workflow.schema.fields import DocPath, InvalidValue, Raw, Scalar, Schema, Short
 from podium.workflow.schema.reader import read_or_raise
 from podium.workflow.schema.scalars import TEXT, Duration, Number, Positive, TextList, Whole
@@ -163,7 +162,7 @@ def read_tests(path: Path) -> TrialFile:
     if faults:
         places = ((document.position(at), message, hint) for at, message, hint in faults)
         problems = (Problem(document.name, at.line, at.col, 0, text, hint) for at, text, hint in places)
-        raise ConfigurationError("\n".join(problem.render() for problem in problems))
+        raise mistakes(problems)
     return file
 
 

@@ -8,6 +8,7 @@ import click
 
 from podium.app.author.load import open_workflow
 from podium.app.paths import user_dir
+from podium.frontends.cli.output import tell_text
 from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.text.graph import as_mermaid, as_text
 
@@ -17,8 +18,12 @@ from podium.views.text.graph import as_mermaid, as_text
 @click.option(
     "--format", "form", type=click.Choice(["text", "mermaid"]), default="text", help="How to draw it."
 )
-def command(file: Path, form: str) -> int:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of text."
+)
+def command(file: Path, form: str, as_json: bool) -> int:
     """Draw a workflow as an outline, or as a Mermaid flowchart."""
     workflow = open_workflow(file, user_dir=user_dir())
-    click.echo(as_mermaid(workflow) if form == "mermaid" else as_text(workflow), nl=False)
+    text = as_mermaid(workflow) if form == "mermaid" else as_text(workflow)
+    tell_text(file, form, text) if as_json else click.echo(text, nl=False)
     return 0

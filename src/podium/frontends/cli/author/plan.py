@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from podium.app.author.load import open_workflow, parse_inputs
+from podium.app.author.load import load_workflow, parse_inputs
 from podium.app.paths import has_runs, project_root, user_dir
 from podium.app.values import parse_settings
 from podium.frontends.cli.options import set_option
@@ -47,9 +47,10 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     from podium.app.forecast.plan import plan
     from podium.workflow.test_gates.listing import list_suites
 
-    workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    definition = load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    workflow = definition.workflow
     history = _history(project_root(file.parent), workflow.name)
-    forecast = plan(workflow, parse_inputs(inputs, workflow), history)
+    forecast = plan(workflow, parse_inputs(inputs, definition), history)
     suites = list_suites(workflow)
     if as_json:
         listed = [suite._asdict() for suite in suites]

@@ -72,18 +72,19 @@ def _of_run(run: str, step: str, attempt: int | None) -> PromptRecord:
 def _of_file(
     file: Path, step: str, inputs: tuple[str, ...], cast: Path | None, settings: tuple[str, ...]
 ) -> PromptRecord:
-    from podium.app.author.load import open_workflow, parse_inputs
+    from podium.app.author.load import load_workflow, parse_inputs
     from podium.app.forecast.prompt import told_by_file
     from podium.app.paths import project_root, user_dir
     from podium.app.values import parse_settings
     from podium.wiring import make_preview_host
 
     project = project_root(file.absolute().parent)
-    workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    definition = load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    workflow = definition.workflow
     return told_by_file(
         workflow,
         step,
-        inputs=parse_inputs(inputs, workflow),
+        inputs=parse_inputs(inputs, definition),
         cast=cast,
         host=make_preview_host(project),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from podium.app.paths import project_root, user_dir
+from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.output import table
 from podium.frontends.cli.shell_completion import complete_role
@@ -101,7 +102,13 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
         for line in (*role.permissions, *(f"runs: {command}" for command in role.commands)):
             click.echo(f"    {visible(line)}", err=True)
     question = "Install these roles?"
-    if not yes and not (sys.stdin.isatty() and click.confirm(question, default=False, err=True)):
+    if not yes and not (
+        not as_json and sys.stdin.isatty() and click.confirm(question, default=False, err=True)
+    ):
+        if as_json:
+            raise ConfigurationError(
+                "nothing was installed", hint="pass --yes to install them", code="needs_confirmation"
+            )
         click.echo("nothing was installed; pass --yes to install them", err=True)
         return 0
     written = install(pack, home)

@@ -16,6 +16,9 @@ from podium.app.author.schemas import names, schema_text
     show_default=True,
     help="Of which kind of file, or of which command's --json.",
 )
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted everywhere; a schema is JSON anyway."
+)
 def command(what: str) -> int:
     """Print the JSON Schema of workflow, configuration or feature files, or of what commands print as JSON.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from podium.app.author.load import open_workflow, parse_inputs
+from podium.app.author.load import load_workflow, parse_inputs
 from podium.app.forecast.simulate import forecast, rehearse
 from podium.app.paths import user_dir
 from podium.app.values import parse_settings
@@ -54,8 +54,9 @@ def command(
     """
     if runs is not None and cast is not None:
         raise click.UsageError("-n draws the answers at random and --cast scripts them; choose one")
-    workflow = open_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
-    values, around = parse_inputs(inputs, workflow), parse_inputs(env)
+    definition = load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    workflow = definition.workflow
+    values, around = parse_inputs(inputs, definition), parse_inputs(env)
     if runs is not None:
         _tell_statistics(forecast(workflow, runs=runs, seed=seed, inputs=values, env=around), as_json)
         return 0

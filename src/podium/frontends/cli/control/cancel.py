@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,7 @@ from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
 from podium.frontends.cli.foreground import send_command
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import by_option, json_option
-from podium.views.files.run_json import run_data
+from podium.frontends.cli.output import tell_run
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -44,7 +43,7 @@ def command(project: Project, run: RunId, reason: str, force: bool, by: str | No
             raise
         project.commands.abandon(run, cancel)
         if as_json:
-            click.echo(json.dumps(run_data(project.queries.show(run)), indent=2, ensure_ascii=False))
+            tell_run(project, run)
         click.echo(f"run {run}: ended as it is", err=True)
         return 0
     return 0 if code == EXIT_CANCELLED else code

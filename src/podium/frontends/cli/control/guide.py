@@ -12,6 +12,7 @@ from podium.app.run.answer import speaker
 from podium.core.messages import Guide
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import by_option
+from podium.frontends.cli.output import tell_run
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 @in_project(run="required", open_only=True)
 @click.argument("text")
 @by_option
-def command(project: Project, run: RunId, text: str, by: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
+def command(project: Project, run: RunId, text: str, by: str | None, as_json: bool) -> int:
     """Send TEXT to the agents of RUN; the next attempt to start gets it once, with its prompt.
 
     Running attempts are not disturbed, and an idle run is not resumed.
     """
     anyio.run(partial(project.commands.send, run, Guide(speaker(by), text), drives=False))
     click.echo(f"run {run}: the next attempt that starts gets this guidance", err=True)
+    if as_json:
+        tell_run(project, run)
     return 0

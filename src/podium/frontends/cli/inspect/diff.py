@@ -9,6 +9,7 @@ import click
 
 from podium.app.query.diff import Span, asked_in, change_of
 from podium.frontends.cli.open_run import in_project, painter
+from podium.frontends.cli.output import tell_data
 from podium.frontends.cli.shell_completion import complete_step
 from podium.views.format import plural
 from podium.views.run.view import RunView
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 @in_project(run="optional")
 @click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("--stat", is_flag=True, help="Only file names and line counts.")
-def command(project: Project, run: RunId, step: str | None, stat: bool) -> int:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of diff."
+)
+def command(project: Project, run: RunId, step: str | None, stat: bool, as_json: bool) -> int:
     """Show the changes of a run since its base; with STEP, the changes of that step.
 
     While the run asks about a tree, that tree is shown instead of the head. The address of a question, such as
@@ -35,6 +39,9 @@ def command(project: Project, run: RunId, step: str | None, stat: bool) -> int:
     view = project.queries.show(run)
     change = change_of(view, step)
     paint = painter()
+    if as_json:
+        tell_data(_data(project, view, step, change, stat=stat))
+        return 0
     if step is None:
         _tell_asked(view, change)
     if stat:
@@ -55,6 +62,30 @@ def command(project: Project, run: RunId, step: str | None, stat: bool) -> int:
     elif not text:
         click.echo("no file was changed", err=True)
     return 0
+
+
+def _data(
+    project: Project, view: RunView, step: str | None, change: Span, *, stat: bool
+) -> dict[str, object]:
+    text, cut = (None, False) if stat else project.queries.diff(change)
+    files = [
+        {
+            "path": row.path,
+            "status": row.status,
+            "added": None if row.binary else row.added,
+            "removed": None if row.binary else row.removed,
+        }
+        for row in project.queries.changes(change)
+    ]
+    return {
+        "run": view.run,
+        "step": step,
+        "base": change.base,
+        "tree": change.tree,
+        "files": files,
+        "patch": text,
+        "truncated": cut,
+    }
 
 
 def _tell_asked(view: RunView, change: Span) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from codecs import getincrementaldecoder
+from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from io import IncrementalNewlineDecoder
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import click
 
 from podium.app.query.logs import REASONS, LogFile, follow_logs, pieces
 from podium.frontends.cli.open_run import in_project, wait
+from podium.frontends.cli.output import tell_data
 from podium.frontends.cli.shell_completion import complete_step
 from podium.process.ansi import PlainStream
 from podium.views.text.activity_lines import ActivityLines
@@ -25,15 +27,29 @@ if TYPE_CHECKING:
 @in_project(run="optional")
 @click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("-f", "--follow", "following", is_flag=True, help="Follow until the run ends.")
-@click.option("--failed", is_flag=True, help="Only steps and gates that did not pass.")
-def command(project: Project, run: RunId, step: str | None, following: bool, failed: bool) -> int:
+@click.option(
+    "--failed", is_flag=True, help="Only steps and gates that did not pass, each with its reason first."
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print a JSON object, with -f one per line; its schema: podium schema --of logs.",
+)
+def command(
+    project: Project, run: RunId, step: str | None, following: bool, failed: bool, as_json: bool
+) -> int:
     """Print the stored files of a run's attempts: prompts, answers and output.
 
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest. STEP is a name (all its
     visits, with nested steps and gates) or an address such as implement~2 or implement#1/tests.
     """
+    content = _content(project, run, step, following=following, failed=failed)
+    if as_json:
+        _tell_lines(content) if following else tell_data({"run": run, "files": _whole_files(content)})
+        return 0
     printer = _Printer()
-    for file, piece in _content(project, run, step, following=following, failed=failed):
+    for file, piece in content:
         printer.put(file, piece)
     printer.close()
     if printer.file is None:
@@ -55,6 +71,30 @@ def _content(
     for file in files():
         for piece in pieces(file):
             yield file, piece
+
+
+def _tell_lines(content: Iterator[tuple[LogFile, bytes]]) -> None:
+    """Each piece of text as a line of its own; a sign that is cut between two pieces comes with the second."""
+    decoders: dict[str, IncrementalDecoder] = {}
+    for file, piece in content:
+        decoder = decoders.setdefault(file.title, getincrementaldecoder("utf-8")("replace"))
+        click.echo(json.dumps(_file_data(file, decoder.decode(piece)), ensure_ascii=False))
+
+
+def _whole_files(content: Iterator[tuple[LogFile, bytes]]) -> list[dict[str, object]]:
+    files: dict[str, tuple[LogFile, bytearray]] = {}
+    for file, piece in content:
+        files.setdefault(file.title, (file, bytearray()))[1].extend(piece)
+    return [_file_data(file, data.decode("utf-8", "replace")) for file, data in files.values()]
+
+
+def _file_data(file: LogFile, text: str) -> dict[str, object]:
+    return {
+        "step": file.step or None,
+        "attempt": file.attempt or None,
+        "name": file.name if file.path is None else file.path.name,
+        "text": text,
+    }
 
 
 class _Printer:

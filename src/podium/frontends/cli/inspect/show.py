@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
 from podium.frontends.cli.open_run import in_project, painter, terminal_width
+from podium.frontends.cli.output import tell_data
 from podium.ports.clock import wall_clock
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
@@ -33,7 +33,7 @@ def command(project: Project, run: RunId, as_json: bool, anew: bool) -> int:
         click.echo(f"wrote {project.paths.run_dir(run)} anew", err=True)
     view = project.queries.show(run)
     if as_json:
-        click.echo(json.dumps(run_data(view, wall_clock()), indent=2, ensure_ascii=False))
+        tell_data(run_data(view, wall_clock()))
         return 0
     for line in run_lines(view, wall_clock(), painter(), width=terminal_width()):
         click.echo(line)

@@ -13,6 +13,7 @@ from podium.app.author.demo import WORKFLOW, set_up, test_command
 from podium.app.paths import user_dir
 from podium.app.run.start import RunRequest
 from podium.frontends.cli.foreground import Foreground, is_terminal, send_command
+from podium.frontends.cli.output import tell_run
 from podium.wiring import open_project
 
 
@@ -23,7 +24,8 @@ from podium.wiring import open_project
     type=click.Path(path_type=Path),
     help="Folder for the project (default: a temporary one).",
 )
-def command(ask: bool, folder: Path | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print the run as JSON at the end.")
+def command(ask: bool, folder: Path | None, as_json: bool) -> int:
     """Create a small git repository with a failing test and let a scripted team repair it.
 
     The agents' answers are scripted. Workspaces, the test gate, feedback, reviews, the approval and the landing
@@ -53,6 +55,8 @@ def command(ask: bool, folder: Path | None) -> int:
         )
         answer = project.commands.approval(started.run, by="demo")
         code = send_command(project, started.run, answer.message, done=str(answer))
+    if as_json:
+        tell_run(project, started.run)
     project.close()
     _look_around(place, started.run)
     return code

@@ -10,7 +10,7 @@ import anyio
 import click
 
 from podium.core.messages import Resume
-from podium.frontends.cli.background import drive_in_background
+from podium.frontends.cli.background import detach as run_detached
 from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, yes_option
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project
@@ -70,9 +70,7 @@ def command(  # noqa: PLR0913  # one argument per option
     if dry_run:
         raise click.UsageError("--dry-run is for --accept-changes, and for a run that has ended")
     if detach:
-        drive_in_background(project, run)
-        click.echo(run)
-        return 0
+        return run_detached(project, run, as_json=as_json)
     commands = (Resume(getpass.getuser()),) if status == "paused" else ()
     with Foreground(project, run, as_json=as_json, detail=detail) as display:
         park: Park = "clock" if until_idle else display.parks

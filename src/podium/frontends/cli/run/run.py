@@ -15,13 +15,15 @@ from podium.app.run.cost_history import usual_times
 from podium.app.run.start import RunRequest, StartedRun
 from podium.app.values import parse_settings, parse_vars, read_values
 from podium.errors import ConfigurationError
-from podium.frontends.cli.background import drive_in_background
+from podium.frontends.cli.background import detach as run_detached
 from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.options import detail_options, set_option
+from podium.frontends.cli.output import tell_output
 from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import dollars, duration, first_of, plural
+from podium.workflow.problems import did_you_mean
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -77,6 +79,7 @@ SHOWN = 5
 @click.option(
     "--yes", is_flag=True, help="Answer Podium's own questions with yes; steps and gates still ask."
 )
+@click.option("--output", metavar="NAME", help="Print only this output of the workflow on stdout.")
 @detail_options
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
 def command(  # noqa: PLR0913  # one argument per option
@@ -95,6 +98,7 @@ def command(  # noqa: PLR0913  # one argument per option
     record: Path | None,
     replay: Path | None,
     yes: bool,
+    output: str | None,
     detail: Detail,
     as_json: bool,
 ) -> int:
@@ -105,13 +109,13 @@ def command(  # noqa: PLR0913  # one argument per option
     terminal, questions are asked here. Without one, a run that needs a person parks with exit code 6 (see
     `podium inbox`).
     """
-    if record is not None and replay is not None:
-        raise click.UsageError("--record and --replay exclude each other")
+    _check_options(record=record, replay=replay, output=output, awaited=not (as_json or detach))
     definition = project.load(file, settings=parse_settings(settings, sandbox=sandbox))
     workflow = definition.workflow
+    _check_output(workflow, output)
     request = RunRequest(
         definition=definition,
-        inputs={**read_values(inputs_file), **parse_inputs(inputs, workflow)},
+        inputs={**read_values(inputs_file), **parse_inputs(inputs, definition)},
         vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
         dirty=dirty,
         no_human=no_human,
@@ -128,13 +132,28 @@ def command(  # noqa: PLR0913  # one argument per option
         click.echo(forecast, err=True)
     offer_ignore_lines(project, yes=yes)
     if detach:
-        drive_in_background(project, started.run)
-        click.echo(started.run)
-        return 0
+        return run_detached(project, started.run, as_json=as_json)
     usual = usual_times(history)
     with Foreground(project, started.run, as_json=as_json, detail=detail, usual=usual) as display:
         driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
-        return display.finish(anyio.run(driving))
+        code = display.finish(anyio.run(driving))
+    if output is not None:
+        tell_output(project, started.run, output)
+    return code
+
+
+def _check_options(*, record: Path | None, replay: Path | None, output: str | None, awaited: bool) -> None:
+    if record is not None and replay is not None:
+        raise click.UsageError("--record and --replay exclude each other")
+    if output is not None and not awaited:
+        raise click.UsageError("--output excludes --json and --detach")
+
+
+def _check_output(workflow: Workflow, name: str | None) -> None:
+    names = [output for output, _ in workflow.outputs]
+    if name is not None and name not in names:
+        hint = did_you_mean(name, names) or f"its outputs: {', '.join(names) or 'none'}"
+        raise ConfigurationError(f'{workflow.name} has no output "{name}"', hint=hint)
 
 
 def _forecast(workflow: Workflow, request: RunRequest, history: History) -> str:

@@ -76,7 +76,7 @@ def command(  # noqa: PLR0913  # one argument per option
     workflow = definition.workflow
     request = RunRequest(
         definition=definition,
-        inputs={**read_values(inputs_file), **parse_inputs(inputs, workflow)},
+        inputs={**read_values(inputs_file), **parse_inputs(inputs, definition)},
         vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
         dirty=dirty,
         no_human=no_human,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,7 @@ from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.output import complain
 from podium.frontends.cli.shell_completion import complete_sandbox
+from podium.views.files.run_json import run_data
 from podium.views.format import first_of
 
 SHOWN: Final = 3
@@ -75,6 +77,7 @@ SHOWN: Final = 3
     help="Sandbox level: auto (default), container, bubblewrap, limits or none.",
     shell_complete=complete_sandbox,
 )
+@click.option("--json", "as_json", is_flag=True, help="Print each run as a JSON line when it stops.")
 def command(  # noqa: PLR0913  # one argument per option
     project: Project,
     file: Path,
@@ -86,6 +89,7 @@ def command(  # noqa: PLR0913  # one argument per option
     most: int | None,
     no_human: bool,
     sandbox: str | None,
+    as_json: bool,
 ) -> int:
     """Watch the project and run a workflow in it.
 
@@ -97,7 +101,7 @@ def command(  # noqa: PLR0913  # one argument per option
     workflow = definition.workflow
     request = RunRequest(
         definition=definition,
-        inputs=parse_inputs(inputs, workflow),
+        inputs=parse_inputs(inputs, definition),
         vars=parse_vars(vars_, workflow.vars),
         no_human=no_human,
         sandbox=sandbox,
@@ -121,6 +125,8 @@ def command(  # noqa: PLR0913  # one argument per option
                 project.commands.drive, started.run, park=display.parks, observer=display.observer
             )
             code = display.finish(anyio.run(driving))
+        if as_json:
+            click.echo(json.dumps(run_data(project.queries.show(started.run)), ensure_ascii=False))
         if number == most:
             return code
     return code  # pragma: no cover (only Ctrl-C ends the watch, and that raises)
