@@ -164,6 +164,22 @@ def test_each_run_of_a_watch_is_a_line(project: Project) -> None:
     conforms(json.loads(line), "run")
 
 
+def test_an_artifact_is_an_object_with_its_file_and_hash(project: Project) -> None:
+    project.write(
+        "told.yaml",
+        "podium: 1\nname: told\nagents: {w: {type: scripted}}\n"
+        "steps: {write: {role: writer, agent: w, prompt: Write., output: {file: note.md}}}\n",
+    )
+    printed("run", "told.yaml", "--sandbox", "none", "--yes")
+
+    data = json.loads(printed("show", "--json"))
+
+    conforms(data, "run")
+    (artifact,) = data["steps"][0]["artifacts"]
+    assert artifact["file"] == "note.md"
+    assert len(artifact["sha256"]) == 64
+
+
 def all_commands() -> Iterator[tuple[str, click.Command]]:
     """Those of a group by both names."""
     for name in COMMANDS:

@@ -63,7 +63,11 @@ def refused(*arguments: str) -> PodiumError:
 def test_runs_are_listed_the_newest_first(here: Path) -> None:
     lines = ok("runs").splitlines()
 
-    assert [line.split()[:3] for line in lines] == [["run-b", "passed", "ship"], ["run-a", "parked", "ship"]]
+    assert lines[0].split()[:3] == ["run", "status", "workflow"]
+    assert [line.split()[:3] for line in lines[1:]] == [
+        ["run-b", "passed", "ship"],
+        ["run-a", "parked", "ship"],
+    ]
     rows = data("runs", "--json")
     conforms(rows, "runs")
     assert [row["run"] for row in rows] == ["run-b", "run-a"]
@@ -72,9 +76,9 @@ def test_runs_are_listed_the_newest_first(here: Path) -> None:
 def test_a_cut_list_of_runs_says_how_many_are_left_out(here: Path) -> None:
     done = call("runs", "--last", "1")
 
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["run-b"]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["run", "run-b"]
     assert done.stderr == "older runs not shown: 1; podium runs --all lists them\n"
-    assert len(ok("runs", "--all").splitlines()) == 2
+    assert len(ok("runs", "--all").splitlines()) == 3
     assert [row["run"] for row in data("runs", "--json", "-n", "1")] == ["run-b"]
     assert isinstance(call("runs", "--all", "--last", "2").exception, click.UsageError)
 

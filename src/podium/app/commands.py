@@ -75,6 +75,12 @@ class Commands:
             signals=signals,
         )
 
+    def waiting_run(self, *, for_value: bool = False) -> RunId | None:
+        """The only run that waits for a person; raises with all of them if there are several."""
+        from podium.app.run.answer import waiting_run
+
+        return waiting_run(self._project, for_value=for_value)
+
     def approval(
         self,
         run: RunId,

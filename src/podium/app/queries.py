@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from podium.app.forecast.prompt import PromptRecord
     from podium.app.project import Project
     from podium.app.query.diff import Span
+    from podium.app.query.exhibits import Exhibit
     from podium.app.query.inbox import Question
     from podium.app.query.logs import LogFile
     from podium.app.run.cost_history import History
@@ -16,18 +17,20 @@ if TYPE_CHECKING:
     from podium.git.trees.diff import Change
     from podium.ports.runtime import LogCheck
     from podium.views.run.costs import By, CostReport
-    from podium.views.run.view import RunView
+    from podium.views.run.view import Pending, RunView
 
 
 class Queries:
     def __init__(self, project: Project) -> None:
         self._project = project
 
-    def runs(self, limit: int | None = None) -> tuple[tuple[RunView, ...], int]:
+    def runs(
+        self, limit: int | None = None, *, status: str | None = None, workflow: str | None = None
+    ) -> tuple[tuple[RunView, ...], int]:
         """The newest runs, all by default and without their steps, and how many more there are."""
         from podium.app.query.runs import list_runs
 
-        return list_runs(self._project, limit)
+        return list_runs(self._project, limit, status=status, workflow=workflow)
 
     def show(self, run: RunId) -> RunView:
         """One run with its steps, costs and open questions."""
@@ -55,10 +58,16 @@ class Queries:
         return self._project.run(run).status in ENDED
 
     def inbox(self) -> tuple[Question, ...]:
-        """Everything that runs wait for, the oldest first."""
+        """Everything that runs wait for, the oldest first, with what each question is about."""
         from podium.app.query.inbox import open_questions
 
-        return open_questions(self._project)
+        return open_questions(self._project, with_exhibits=True)
+
+    def exhibits(self, view: RunView, pending: Pending) -> tuple[Exhibit, ...]:
+        """What a question is about: what its `show` names, and artifacts."""
+        from podium.app.query.exhibits import exhibits
+
+        return exhibits(self._project, view, pending)
 
     def logs(
         self, run: RunId, step: str | None = None, *, failed: bool = False, live: bool = False

@@ -280,4 +280,4 @@ def test_the_columns_of_a_list_are_aligned_for_every_status() -> None:
 
     lines = list(list_lines(rows, NOW))
 
-    assert lines[0].index("$") == lines[1].index("$")
+    assert lines[0].index("cost") == lines[1].index("$") == lines[2].index("$")

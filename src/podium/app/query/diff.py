@@ -29,9 +29,14 @@ def change_of(view: RunView, step: str | None = None) -> Span:
         return _span(view.base, trees.pop() if len(trees) == 1 else view.tree, f"run {view.run}")
     for pending in questions:
         if pending.path == step:
-            return _span(comparison_base(view, pending), pending.tree, f"question {step}")
+            return span_of_question(view, pending)
     last = steps_named(view, step)[-1]
     return _span(last.base, last.tree if last.tree is not None else last.base, f"step {last.path}")
+
+
+def span_of_question(view: RunView, pending: Pending) -> Span:
+    """The trees that the change a question is about lies between."""
+    return _span(comparison_base(view, pending), pending.tree, f"question {pending.path}")
 
 
 def asked_in(view: RunView) -> tuple[Pending, ...]:

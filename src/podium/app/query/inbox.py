@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podium.app.query.runs import ENDED, show
@@ -12,6 +13,7 @@ from podium.views.text.next_steps import Hint, answers_to
 
 if TYPE_CHECKING:
     from podium.app.project import Project
+    from podium.app.query.exhibits import Exhibit
 
 
 class Question(NamedTuple):
@@ -21,23 +23,32 @@ class Question(NamedTuple):
     pending: Pending
     verdicts: tuple[StepView, ...]
     answers: tuple[Hint, ...]
+    root: Path
+    """The project of the run."""
+    exhibits: tuple[Exhibit, ...] = ()
+    """What the question is about, if it was asked for."""
 
 
-def open_questions(project: Project) -> tuple[Question, ...]:
+def open_questions(project: Project, *, with_exhibits: bool = False) -> tuple[Question, ...]:
     """Those that wait longest first."""
     questions = [
         question
         for head in project.runtime.heads()
         if head.status not in ENDED
-        for question in _of_run(show(project, head))
+        for question in _of_run(project, show(project, head))
     ]
+    if with_exhibits and questions:
+        from podium.app.query.exhibits import exhibits
+
+        questions = [each._replace(exhibits=exhibits(project, each.view, each.pending)) for each in questions]
     return tuple(sorted(questions, key=lambda question: question.pending.since))
 
 
-def _of_run(view: RunView) -> Iterator[Question]:
+def _of_run(project: Project, view: RunView) -> Iterator[Question]:
     for pending in view.pending:
         if pending.kind != "retry":
-            yield Question(view, pending, _verdicts(view, pending), tuple(answers_to(view.run, pending)))
+            answers = tuple(answers_to(view.run, pending))
+            yield Question(view, pending, _verdicts(view, pending), answers, project.root)
 
 
 def _verdicts(view: RunView, pending: Pending) -> tuple[StepView, ...]:
@@ -52,12 +63,14 @@ def _verdicts(view: RunView, pending: Pending) -> tuple[StepView, ...]:
 def question_data(question: Question) -> dict[str, Any]:
     view = question.view
     return {
+        "project": str(question.root),
         "run": view.run,
         "workflow": view.workflow,
         "status": view.status,
         **pending_data(view, question.pending),
         "verdicts": [_verdict(step) for step in question.verdicts],
         "cost": {"usd": view.usd / DOLLAR, "unknown_calls": view.unknown_calls},
+        "exhibits": [each._asdict() for each in question.exhibits],
         "commands": [hint.command for hint in question.answers],
     }
 

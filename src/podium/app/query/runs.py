@@ -33,10 +33,26 @@ _OF_THE_WHOLE: Final = frozenset(("RunStarted", "RunPaused", "RunResumed", *CHAR
 """The types of events that a line of a list needs; reading only these keeps a list of hundreds of runs fast."""
 
 
-def list_runs(project: Project, limit: int | None = None) -> tuple[tuple[RunView, ...], int]:
-    """The newest runs, the newest first and without their steps, and how many more there are."""
-    heads = project.runtime.heads()
+def list_runs(
+    project: Project, limit: int | None = None, *, status: str | None = None, workflow: str | None = None
+) -> tuple[tuple[RunView, ...], int]:
+    """The newest runs, the newest first and without their steps, and how many more there are.
+
+    With `status` or `workflow` only runs that have them.
+    """
+    heads = tuple(
+        head
+        for head in project.runtime.heads()
+        if (workflow is None or head.workflow == workflow)
+        and (status is None or _status_of(project.runtime, head) == status)
+    )
     return tuple(_summary(project, head) for head in heads[:limit]), len(heads[limit:]) if limit else 0
+
+
+def _status_of(runtime: Runtime, head: RunHead) -> str:
+    """As it is shown: without a process, a run that runs is interrupted and one that waits is parked."""
+    unowned = UNOWNED.get(head.status)
+    return head.status if unowned is None or runtime.is_owned(head.run) else unowned
 
 
 def _summary(project: Project, head: RunHead) -> RunView:

@@ -9,11 +9,13 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from podium.app.query.inbox import open_questions
 from podium.app.query.runs import show
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
 from podium.ports.runtime import ManualWorkDone
+from podium.views.plain import one_line
 from podium.views.run.view import Pending, RunView, StepView
 
 if TYPE_CHECKING:
@@ -107,13 +109,37 @@ def value_answer(project: Project, run: RunId, step: str | None, *, by: str, val
     question = open_question(
         view_of(project, run).pending,
         step,
-        lambda each: "answer" in each.actions or each.kind == "by_hand",
+        _takes_value,
         run,
     )
     if question.kind == "by_hand":
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return Answer(ManualWorkDone(question.path, by, text, value), "answered")
     return Answer(Approve(question.path, "answer", by, "", value, question.tree), "answered")
+
+
+def waiting_run(project: Project, *, for_value: bool = False) -> RunId | None:
+    """The only run that waits for a person, with `for_value` for a value; None if there is none.
+
+    Raises with all questions if several runs wait.
+    """
+    meant = _takes_value if for_value else _is_asked
+    questions = [each for each in open_questions(project) if meant(each.pending)]
+    runs = list(dict.fromkeys(each.view.run for each in questions))
+    if len(runs) > 1:
+        lines = "".join(
+            f"\n  {each.view.run} {shlex.quote(each.pending.path)}: {one_line(each.pending.question, 80)}"
+            for each in questions
+        )
+        raise ConfigurationError(
+            f"{len(runs)} runs wait for an answer:{lines}",
+            hint=f"name one: podium {'answer VALUE' if for_value else 'approve'} {runs[0]}",
+        )
+    return RunId(runs[0]) if runs else None
+
+
+def _takes_value(pending: Pending) -> bool:
+    return "answer" in pending.actions or pending.kind == "by_hand"
 
 
 def speaker(by: str | None = None) -> str:
@@ -137,12 +163,16 @@ def open_question(
         if not named:
             _check_kind([each for each in pending if step in (each.path, _name(each.path))], run)
             raise ConfigurationError(
-                f'"{step}" of run {run} does not wait for an answer', hint=_list(candidates)
+                f'"{step}" of run {run} does not wait for an answer',
+                hint=_list(candidates),
+                code="not_waiting",
             )
         candidates = named
     if not candidates:
         _check_kind(pending, run)
-        raise ConfigurationError(f"run {run} is not waiting for an answer", hint=f"see: podium show {run}")
+        raise ConfigurationError(
+            f"run {run} is not waiting for an answer", hint=f"see: podium show {run}", code="not_waiting"
+        )
     if len(candidates) > 1:
         raise ConfigurationError(f"run {run} waits for several answers; name one", hint=_list(candidates))
     return candidates[0]

@@ -10,20 +10,27 @@ import anyio
 
 from podium.app.query.runs import ENDED
 from podium.app.run.drive import NO_OBSERVER, Observer, drive
+from podium.core.evolve.evolve import fold
 from podium.core.fast_dataclass import dataclass
+from podium.core.handle import handle
 from podium.core.hash_chain import RunId
 from podium.core.messages import Refusal
+from podium.core.model import Workflow
 from podium.core.state import State
 from podium.errors import ConfigurationError, PodiumError
+from podium.ports.clock import wall_clock
 from podium.ports.runtime import (
     Accepted,
     AlreadyOwned,
     DrivenRun,
+    ManualWorkDone,
     NoOwner,
     OnTurn,
     RunCommand,
     check_unchanged,
 )
+from podium.runtime.answers import validate_answer
+from podium.runtime.records import events_of
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -68,6 +75,7 @@ async def send(
                     project.prepare, head
                 )  # It calls git, which blocks.
                 check_unchanged(head, prepared.workflow)
+                _check_accepted(project, run, prepared.workflow, command)
                 return SendResult(None)
             state = await drive(project, run, park=park, observer=observer, signals=signals)
         except AlreadyOwned:
@@ -79,6 +87,17 @@ async def send(
         raise ConfigurationError(reply.message, code="refused")
     notice.give()
     return SendResult(state)
+
+
+def _check_accepted(project: Project, run: RunId, workflow: Workflow, command: RunCommand) -> None:
+    """Raises if the run would refuse the command; its sender does not wait until another process reads it."""
+    if isinstance(command, ManualWorkDone):
+        return
+    state = fold(workflow, events_of(project.runtime.events(run)))
+    valid = validate_answer(state, command)
+    result = valid if isinstance(valid, Refusal) else handle(state, valid, wall_clock())
+    if isinstance(result, Refusal):
+        raise ConfigurationError(result.message, code="refused")
 
 
 class _Notice:

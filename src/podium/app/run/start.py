@@ -23,6 +23,7 @@ from podium.app.run.preflight import (
     reject_secret_values,
     unsupported,
 )
+from podium.app.user_projects import remember_project
 from podium.app.values import own_name
 from podium.attempt.host import Host
 from podium.core.fast_dataclass import dataclass
@@ -161,6 +162,7 @@ def create(
     project.runtime.start(
         RunSpec(run=host.run, workflow=prepared.workflow, created=host.now(), source=text, start=start)
     )
+    remember_project(project.paths)
     project.prepared[host.run] = prepared
 
 

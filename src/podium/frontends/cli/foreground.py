@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from podium.core.types import Millis
 from podium.frontends.cli.background import drive_in_background
 from podium.frontends.cli.live_display import Detail, Live
 from podium.frontends.cli.output import tell_data, tell_run
-from podium.frontends.cli.question import read_answer, tell_question
+from podium.frontends.cli.question import Pages, read_answer, tell_question
 from podium.frontends.cli.streams import let_go
 from podium.ports.agent import Progress
 from podium.ports.clock import wall_clock
@@ -76,6 +77,7 @@ class Foreground:
         self._refused = 0
         self._driven: DrivenRun | None = None
         self._asked: set[tuple[str, int]] = set()
+        self._pages = Pages((), 0)
         self._drawn = 0.0
         self._count = 0
 
@@ -168,16 +170,19 @@ class Foreground:
                 # First the steps that led to a question, then the question.
                 self._update()
                 if self._asks:
-                    self._ask()
+                    await self._ask()
 
-    def _ask(self) -> None:
+    async def _ask(self) -> None:
         view = self.view()
         for pending in view.pending:
             asks = pending.actions or pending.kind == "by_hand"
             if asks and (pending.path, pending.since) not in self._asked:
                 self._asked.add((pending.path, pending.since))
+                # It calls git, which blocks.
+                exhibits = await anyio.to_thread.run_sync(self._project.queries.exhibits, view, pending)
                 self._live.close()
-                self._live.above(tell_question(view, pending))
+                self._pages = Pages(exhibits, shutil.get_terminal_size().lines)
+                self._live.above("\n".join(filter(None, (self._pages.next(), tell_question(view, pending)))))
 
     async def _listen(self) -> None:
         """Take a typed line as the answer to the last question."""
@@ -190,6 +195,9 @@ class Foreground:
             if not waiting or self._driven is None:
                 continue
             question = waiting[-1]
+            if not line.strip() and self._pages:
+                self._live.above(self._pages.next())
+                continue
             typed = read_answer(line, question)
             if isinstance(typed, str):
                 self._live.above(typed)

@@ -93,6 +93,18 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in COMMANDS or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        # Imported here: most calls name a command that exists.
+        from podium.workflow.problems import nearest
+
+        meant = nearest(args[0], COMMANDS)
+        suggestion = f" Did you mean '{meant}'?" if meant else ""
+        raise click.UsageError(f"No such command '{args[0]}'.{suggestion}", ctx)
+
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)

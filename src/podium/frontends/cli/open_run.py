@@ -33,17 +33,21 @@ def in_project(
     run: Literal["none", "optional", "required"] = "none",
     open_only: bool = False,
     create: bool = False,
+    waiting: Literal["answer", "value"] | None = None,
 ) -> Callable[[Command], Command]:
     """Pass a command the project around the current folder as `project`, and the run that was named as `run`.
 
     A run is named by its id, by a prefix of it, or as @2 for the second newest; without a name the newest is meant.
-    With `open_only` the Tab key offers only runs that have not ended.
+    With `open_only` the Tab key offers only runs that have not ended. With `waiting`, the run that waits for a person
+    is meant if none is named.
     """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def call(**arguments: Any) -> int:
             with opened_project(create=create) as project:
+                if waiting is not None and arguments["run"] is None:
+                    arguments["run"] = project.commands.waiting_run(for_value=waiting == "value")
                 if run != "none":
                     arguments["run"] = project.run(arguments["run"]).run
                 return command(project=project, **arguments)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from podium.app.values import parse_value
 from podium.errors import ConfigurationError
 from podium.views.plain import one_line, visible
 from podium.views.run.view import Pending, RunView
 from podium.views.text.next_steps import answers_to, background, look_at
+
+if TYPE_CHECKING:
+    from podium.app.query.exhibits import Exhibit
+
+QUESTION_ROWS: Final = 8
+"""What the question itself may take of the screen."""
 
 
 class TypedAnswer(NamedTuple):
@@ -17,10 +24,38 @@ class TypedAnswer(NamedTuple):
     value: Any = None
 
 
+class Pages:
+    """What a question is about, page by page; the next page is printed on demand, so that the run is not held up."""
+
+    def __init__(self, exhibits: Sequence[Exhibit], rows: int) -> None:
+        self._lines = [line for exhibit in exhibits for line in _exhibit_lines(exhibit)]
+        self._size = max(5, rows - QUESTION_ROWS)
+
+    def next(self) -> str:
+        """The next page, with how to get the one after it; empty after the last one."""
+        page, self._lines = self._lines[: self._size], self._lines[self._size :]
+        if self._lines:
+            page.append(f"  -- {len(self._lines)} more lines; Enter shows the next page --")
+        return "\n".join(page)
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+
+def _exhibit_lines(exhibit: Exhibit) -> Iterator[str]:
+    """Indented: what agents wrote never starts a line of its own, so that it cannot imitate our lines."""
+    yield f"  {exhibit.name}:"
+    yield from (f"    {line}" for line in visible(exhibit.text).splitlines())
+    if exhibit.truncated:
+        yield "    ... it is longer than what is shown here"
+
+
 def tell_question(view: RunView, pending: Pending) -> str:
     # It may contain text of agents, which never starts a line of its own, so that it cannot imitate our lines.
     first, *more = visible(pending.question).splitlines() or [""]
     lines = [f"? {pending.path}: {first}", *(f"    {line}" for line in more)]
+    if pending.choices:
+        lines.append(f"  choices: {', '.join(pending.choices)}")
     if pending.about:
         lines.append(f"  about: {one_line(pending.about, 300)}")
     lines += [f"  {line}" for line in background(view, pending)]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from podium.core.types import Millis
 from podium.views.format import iso, iso_or_none
+from podium.views.plain import as_text
 from podium.views.run.findings import ReviewHistory, in_view, reviews_of
 from podium.views.run.view import (
     AgentView,
@@ -125,9 +126,15 @@ def cost_of(step: StepView | AgentView) -> float | None:
     return None if step.unknown_calls else step.usd / DOLLAR
 
 
-def artifacts_of(step: StepView) -> list[str]:
+def artifacts_of(step: StepView) -> list[dict[str, str]]:
+    """The stored artifacts: the path below the step's folder, and the hash of the content."""
     artifacts = step.result.get("artifacts", ())
-    return [str(name) for name in artifacts] if isinstance(artifacts, list | tuple | Mapping) else []
+    listed = artifacts if isinstance(artifacts, list | tuple) else ()
+    return [
+        {"file": as_text(each.get("file")), "sha256": as_text(each.get("hash"))}
+        for each in listed
+        if isinstance(each, Mapping)
+    ]
 
 
 def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
@@ -136,6 +143,7 @@ def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
         "kind": pending.kind,
         "question": pending.question,
         "actions": list(pending.actions),
+        "choices": list(pending.choices),
         "since": iso(pending.since),
         "due": iso_or_none(pending.due),
         "by": list(pending.by),

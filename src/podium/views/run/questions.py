@@ -126,6 +126,7 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         shows=shows,
         base=leaf.place.base,
         tree=request.tree,
+        choices=step.output.choices if kind == "question" else (),
     )
 
 

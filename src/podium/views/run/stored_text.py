@@ -47,6 +47,7 @@ def _with_texts(pending: Pending, row: Mapping[str, Any] | None) -> Pending:
         actions=_texts(row, "actions") or pending.actions,
         about=_text(row, "about"),
         shows=_texts(row, "shows"),
+        choices=_texts(row, "choices"),
         name=_text(row, "name"),
     )
 

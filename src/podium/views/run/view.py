@@ -126,6 +126,8 @@ class Pending(NamedTuple):
     tree: Tree | None = None
     name: str = ""
     """The name of the signal."""
+    choices: tuple[str, ...] = ()
+    """The values that a question takes, if they are listed."""
 
 
 class AgentView(NamedTuple):

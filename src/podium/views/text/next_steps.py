@@ -39,7 +39,8 @@ def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
             yield Hint(f"podium approve {place}", "to approve")
             yield Hint(f"podium reject {place} --feedback TEXT", "to reject with feedback")
         case "question":
-            yield Hint(f"podium answer VALUE {place}", "to answer")
+            why = f"to answer, one of {', '.join(pending.choices)}" if pending.choices else "to answer"
+            yield Hint(f"podium answer VALUE {place}", why)
         case "exhausted" | "consent" | "advice" | "price":
             for action in pending.actions:
                 why = (

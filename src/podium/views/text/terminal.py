@@ -213,12 +213,16 @@ def hint_lines(hints: Iterable[Hint], paint: Paint, indent: str = "    ") -> Ite
 
 
 def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = no_paint) -> Iterator[str]:
-    """One line per run."""
+    """A header, and one line per run."""
     rows = tuple(views)
-    names = max((len(view.workflow) for view in rows), default=0)
-    words = max((len(view.status) for view in rows), default=0)
+    names = max((len("workflow"), *(len(view.workflow) for view in rows)))
+    words = max((len("status"), *(len(view.status) for view in rows)))
+    ids = max((len("run"), *(len(view.run) for view in rows)))
+    if rows:
+        head = f"{'run':<{ids}}  {'status':<{words}}  {'workflow':<{names}}  {'started (UTC)':<16}  {'took':>7}  cost"
+        yield paint(head, "dim")
     for view in rows:
         status = paint(f"{view.status:<{words}}", TONES.get(view.status, "bad"))
         took = duration(elapsed(view, now))
         began = "" if view.started is None else clock(view.started)
-        yield f"{view.run}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {run_cost(view)}"
+        yield f"{view.run:<{ids}}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {run_cost(view)}"

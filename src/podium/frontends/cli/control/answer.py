@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("answer", short_help="Answer a question with a value.")
 @click.argument("value")
-@in_project(run="optional", open_only=True)
+@in_project(run="optional", open_only=True, waiting="value")
 @click.argument("step", required=False, shell_complete=complete_question)
 @by_option
 @detach_option
@@ -34,7 +34,7 @@ def command(  # one argument per option
     detach: bool,
     as_json: bool,
 ) -> int:
-    """Answer the question of RUN (default: the newest) at STEP (default: its only question) with VALUE.
+    """Answer the question of RUN (default: the one that waits) at STEP (default: its only question) with VALUE.
 
     VALUE is parsed as JSON if it is valid JSON, else taken as text. For work done by hand it is the result.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("approve", short_help="Approve what a run is waiting for.")
-@in_project(run="optional", open_only=True)
+@in_project(run="optional", open_only=True, waiting="answer")
 @click.argument("step", required=False, shell_complete=complete_question)
 @click.option("--action", metavar="WORD", help="Another action that the question offers; see `podium inbox`.")
 @click.option("--feedback", default="", metavar="WORDS", help="Text to pass on with the answer.")
@@ -47,7 +47,7 @@ def command(  # noqa: PLR0913  # one argument per option
     detach: bool,
     as_json: bool,
 ) -> int:
-    """Approve what RUN (default: the newest) asks at STEP (default: its only question).
+    """Approve what RUN (default: the one that waits) asks at STEP (default: its only question).
 
     For work done by hand this reports it as done. The answer is recorded. Then the run is resumed here with its
     own exit code, unless another process owns it or --detach is given.

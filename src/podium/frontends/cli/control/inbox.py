@@ -5,33 +5,40 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from podium.app.paths import has_runs, project_root
 from podium.app.query.inbox import Question, question_data
-from podium.frontends.cli.open_run import opened_project, painter
+from podium.app.user_projects import user_projects
+from podium.frontends.cli.open_run import opened_project, painter, terminal_width
 from podium.ports.clock import wall_clock
 from podium.views.format import duration
-from podium.views.plain import one_line, short_id
+from podium.views.plain import short_id
+from podium.views.run.why import review_text
 from podium.views.text.costs import run_cost
 from podium.views.text.next_steps import background, look_at, waits_for
-from podium.views.text.terminal import Paint, hint_lines
+from podium.views.text.terminal import Paint, fit, hint_lines
+
+if TYPE_CHECKING:
+    from podium.app.query.exhibits import Exhibit
+
+SHOWN_LINES: Final = 20
 
 
 @click.command("inbox", short_help="List open questions with the command that answers each.")
+@click.option("--all", "all_projects", is_flag=True, help="Of every project in which you have started runs.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON list; its schema: podium schema --of inbox."
 )
-def command(as_json: bool) -> int:
+def command(all_projects: bool, as_json: bool) -> int:
     """List what the runs of this project are waiting for, oldest first: questions, signals, quotas, timers.
 
-    Each entry shows what there is to look at and the commands that answer it.
+    Each entry shows what it is about (the artifact, the change, verdicts and cost, and what `show` names), the choices,
+    and the commands that answer it.
     """
-    questions: tuple[Question, ...] = ()
-    if has_runs(project_root(Path.cwd())):
-        with opened_project() as project:
-            questions = project.queries.inbox()
+    questions = _questions(all_projects)
     if as_json:
         click.echo(json.dumps([question_data(each) for each in questions], indent=2, ensure_ascii=False))
         return 0
@@ -44,20 +51,50 @@ def command(as_json: bool) -> int:
     return 0
 
 
+def _questions(all_projects: bool) -> tuple[Question, ...]:
+    here = project_root(Path.cwd())
+    roots = dict.fromkeys((here, *user_projects())) if all_projects else (here,)
+    questions: list[Question] = []
+    for root in roots:
+        if has_runs(root):
+            with opened_project(root) as project:
+                questions += project.queries.inbox()
+    return tuple(sorted(questions, key=lambda question: question.pending.since))
+
+
+def _exhibit(exhibit: Exhibit) -> Iterator[str]:
+    """The beginning of what the question is about."""
+    lines = exhibit.text.splitlines()
+    if len(lines) == 1:
+        yield f"    {exhibit.name}: {fit(lines[0], terminal_width(), len(exhibit.name) + 6)}"
+        return
+    yield f"    {exhibit.name}:"
+    yield from (f"      {fit(line, terminal_width(), 6)}" for line in lines[:SHOWN_LINES])
+    if len(lines) > SHOWN_LINES or exhibit.truncated:
+        yield f"      ... {len(lines) - SHOWN_LINES} more lines; podium inbox --json has all"
+
+
 def _lines(question: Question, paint: Paint) -> Iterator[str]:
     view, pending = question.view, question.pending
     since = duration(max(0, wall_clock() - pending.since))
     yield f"{paint(pending.path, 'bold')} of {view.workflow} {view.run}: {waits_for(pending)}, since {since}"
     if pending.question:
-        yield f"    {one_line(pending.question, 300)}"
+        yield f"    {fit(pending.question, terminal_width(), 4)}"
+    if question.root != project_root(Path.cwd()):
+        yield f"    in {question.root}"
+    if pending.choices:
+        yield f"    choices: {', '.join(pending.choices)}"
     if pending.about:
         yield f"    about: {pending.about}"
-    yield from (f"    {line}" for line in background(view, pending))
+    yield from (f"    {fit(line, terminal_width(), 4)}" for line in background(view, pending))
     for step in question.verdicts:
         verdict = step.verdict
         assert verdict is not None
-        score = "" if verdict.score is None else f", score {verdict.score:g}"
-        yield f"    {step.path}: {verdict.decision}{score}  {one_line(verdict.summary, 100)}".rstrip()
+        text = step.why or review_text(verdict.decision, verdict.score, verdict.findings)
+        yield f"    {fit(f'{step.path}: {text}', terminal_width(), 4)}"
+    for exhibit in question.exhibits:
+        if exhibit.name != "cost":
+            yield from _exhibit(exhibit)
     yield f"    cost so far {run_cost(view)}"
     look = look_at(view, pending)
     if look is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("reject", short_help="Reject what a run is waiting for, with a reason.")
-@in_project(run="optional", open_only=True)
+@in_project(run="optional", open_only=True, waiting="answer")
 @click.argument("step", required=False, shell_complete=complete_question)
 @click.option(
     "--feedback", default="", metavar="WORDS", help="Reason, passed to the agent that does the work again."
@@ -37,7 +37,7 @@ def command(  # one argument per option
     detach: bool,
     as_json: bool,
 ) -> int:
-    """Reject what RUN (default: the newest) asks at STEP (default: its only question).
+    """Reject what RUN (default: the one that waits) asks at STEP (default: its only question).
 
     Where the workflow routes a rejection, the work is done again with your feedback; otherwise the run ends
     with exit code 4. A STEP at level `notify` that has already passed is vetoed: an unfinished run goes back to

@@ -14,6 +14,10 @@ from podium.ports.clock import wall_clock
 
 LAST: Final = 50
 """A list that a person can look through."""
+STATUSES: Final = (
+    *("running", "interrupted", "waiting", "parked", "paused"),
+    *("passed", "failed", "rejected", "limited", "timed_out", "cancelled"),
+)
 
 
 @click.command("runs", short_help="List the runs of this project, newest first.")
@@ -23,11 +27,13 @@ LAST: Final = 50
     type=click.IntRange(min=1),
     help=f"How many. Default: {LAST}, with --json all.",
 )
+@click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
+@click.option("--workflow", metavar="NAME", help="Only runs of this workflow.")
 @click.option("--all", "all_runs", is_flag=True, help="All runs.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON list; its schema: podium schema --of runs."
 )
-def command(last: int | None, all_runs: bool, as_json: bool) -> int:
+def command(last: int | None, status: str | None, workflow: str | None, all_runs: bool, as_json: bool) -> int:
     """List the runs of this project, newest first: id, status, workflow, start (UTC), duration, cost.
 
     Other commands take an id, a prefix of one, @2 for the second newest run, or nothing for the newest.
@@ -42,7 +48,7 @@ def command(last: int | None, all_runs: bool, as_json: bool) -> int:
     from podium.views.text.terminal import list_lines
 
     with opened_project() as project:
-        views, more = project.queries.runs(limit)
+        views, more = project.queries.runs(limit, status=status, workflow=workflow)
     if as_json:
         click.echo(json.dumps([list_data(view) for view in views], indent=2, ensure_ascii=False))
         return 0
@@ -51,5 +57,6 @@ def command(last: int | None, all_runs: bool, as_json: bool) -> int:
     if more:
         click.echo(f"older runs not shown: {more}; podium runs --all lists them", err=True)
     if not views:
-        click.echo("no runs here yet; podium run FILE starts one", err=True)
+        is_filtered = status is not None or workflow is not None
+        click.echo("no run fits" if is_filtered else "no runs here yet; podium run FILE starts one", err=True)
     return 0
