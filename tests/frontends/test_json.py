@@ -137,8 +137,8 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
 
 
 def test_every_command_with_the_option_is_tested_here() -> None:
-    # `serve` in tests/e2e, as a process. A schema has no schema of ours.
-    elsewhere = {"events", "answer", "signal", "serve", "watch", "schema"}
+    # `serve` and `raise` in tests/e2e, as processes. A schema has no schema of ours.
+    elsewhere = {"events", "answer", "signal", "serve", "watch", "schema", "raise"}
     with_json = {
         name for name, command in all_commands() if any("--json" in option.opts for option in command.params)
     }

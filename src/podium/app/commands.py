@@ -123,6 +123,14 @@ class Commands:
 
         return preview_rerun(self._project, run, step=step, downstream=downstream, inputs=inputs)
 
+    def preview_raise(
+        self, run: RunId, pairs: Iterable[str], *, by: str, why: str = "", over_ceiling: bool = False
+    ) -> RerunPreview:
+        """What a new run with higher limits would reuse and repeat; raises if the limits may not be raised."""
+        from podium.app.run.raise_limits import preview_raise
+
+        return preview_raise(self._project, run, pairs, by=by, why=why, over_ceiling=over_ceiling)
+
     def rerun(self, preview: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
         """Create the run that was previewed; with `closed_by` the earlier one is closed if it is not over."""
         from podium.app.run.rerun import start_rerun

@@ -49,6 +49,17 @@ class TypicalUse:
 
 
 @dataclass(frozen=True, slots=True)
+class RaisedLimit:
+    """A limit of the run that a person raised after the earlier run had reached it."""
+
+    unit: str
+    to: str
+    """The new value, as it was typed."""
+    by: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Facts fixed when the run starts; expressions read some as `run.x`. `utc_offset`, in minutes, is for times of day."""
 
@@ -82,6 +93,8 @@ class RunFacts:
     """Agents that the user allowed, before the run, to work without a price; `*` is all."""
     typical_use: tuple[TypicalUse, ...] = ()
     """Typical use of calls, as known when the run started."""
+    raised: tuple[RaisedLimit, ...] = ()
+    """Limits that people raised for this run and for those that it continues."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,18 @@ def read_marker(pid: int) -> str | None:
     return entry[len(prefix) :].decode("ascii", "replace") if entry else None
 
 
+def has_marked_ancestor(pid: int) -> bool:
+    """Whether a process of a run has started this one, also if the marker was taken out of its environment since."""
+    while pid > 1:
+        if read_marker(pid) is not None:
+            return True
+        process = read_process(pid)
+        if process is None:  # pragma: no cover (it ended a moment ago)
+            return False
+        pid = process.parent
+    return False
+
+
 def is_inside(pid: int) -> bool:
     """Whether a process is in a pid namespace below ours."""
     return _depth(str(pid)) > _depth("self")

@@ -38,7 +38,7 @@ from podium.views.files.summary import summary_text
 from podium.views.format import plural
 from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.builder import RunViewBuilder, run_view
-from podium.views.run.view import Pending, RunView
+from podium.views.run.view import LimitView, Pending, RunView
 from podium.views.text.next_steps import Hint, answers_to, next_steps, waits_for
 from podium.views.text.terminal import list_lines, run_lines
 
@@ -165,6 +165,9 @@ def test_an_address_is_quoted_for_the_shell() -> None:
     assert next(iter(answers_to("r", strange))).command == "podium approve r 'a#3/!exhausted'"
 
 
+REACHED = "the limit on usd of the run is reached: $1.20 spent, $1.50 allowed"
+
+
 def view(status: str, **fields: object) -> RunView:
     return run_view([ENTERED])._replace(run="r", status=status, **fields)  # type: ignore[arg-type]  # of the case
 
@@ -176,6 +179,19 @@ def view(status: str, **fields: object) -> RunView:
         (view("passed", tree=TREE), ["podium diff r", "podium apply r"]),
         (view("failed", tree=TREE), ["podium logs r --failed", "podium resume r", "podium diff r"]),
         (view("limited"), ["podium logs r --failed"]),
+        (
+            view("limited", message=REACHED, limits=(LimitView("usd", 1.5, 1.2),)),
+            ["podium logs r --failed", "podium raise r usd=3"],
+        ),
+        (
+            view("limited", message=REACHED.replace("usd", "time"), limits=(LimitView("time", 90.0, 91.0),)),
+            ["podium logs r --failed", "podium raise r time=180s"],
+        ),
+        (view("limited", message=REACHED), ["podium logs r --failed", "podium raise r usd=VALUE"]),
+        (
+            view("limited", message=REACHED.replace("the run", '"build"')),
+            ["podium logs r --failed", "podium resume r --accept-changes"],
+        ),
         (view("cancelled"), ["podium show r"]),
         (view("parked"), ["podium resume r"]),
         (view("interrupted"), ["podium resume r"]),

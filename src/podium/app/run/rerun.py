@@ -36,7 +36,7 @@ from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted
 from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Start
-from podium.core.payloads import Amounts, RunFacts
+from podium.core.payloads import Amounts, RaisedLimit, RunFacts
 from podium.core.types import Address, MicroUsd
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
@@ -82,8 +82,13 @@ def preview_rerun(
     step: str | None = None,
     downstream: bool = False,
     inputs: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    raised: tuple[RaisedLimit, ...] = (),
 ) -> RerunPreview:
-    """With the definition as it is now. `step` is run again, with `downstream` also everything after it."""
+    """With the definition as it is now. `step` is run again, with `downstream` also everything after it.
+
+    `settings` replace those that the earlier run was started with; `raised` records who raised its limits.
+    """
     head = project.run(earlier)
     events = events_of(project.runtime.events(earlier))
     if not events:
@@ -98,6 +103,9 @@ def preview_rerun(
     values = {**started.inputs, **(inputs or {})}
     definition = load_source(project, source)
     is_changed = definition.workflow.fingerprint != started.fingerprint
+    if settings is not None:
+        source = replace(source, settings=settings)
+        definition = load_source(project, source)
     definition.check_inputs(values)
     workflow = apply_source(definition.workflow, source)
     prepared = prepare_run(project, new_id(), workflow, source)
@@ -106,7 +114,7 @@ def preview_rerun(
     _check_base(host.repository, started)
     past = prepared.past
     assert past is not None
-    facts = _facts(project, prepared, events)
+    facts = _facts(project, prepared, events, raised)
     prepared = replace(
         prepared, host=replace(host, context=replace(host.context, base_commit=facts.base or None))
     )
@@ -127,7 +135,9 @@ def preview_rerun(
     )
 
 
-def _facts(project: Project, prepared: PreparedRun, events: Sequence[Event]) -> RunFacts:
+def _facts(
+    project: Project, prepared: PreparedRun, events: Sequence[Event], raised: tuple[RaisedLimit, ...]
+) -> RunFacts:
     """The facts of the new run: those of the earlier one, with what that has used and received."""
     started, workflow, past = events[0], prepared.workflow, prepared.past
     assert isinstance(started, RunStarted)
@@ -139,6 +149,7 @@ def _facts(project: Project, prepared: PreparedRun, events: Sequence[Event]) -> 
         continues=past.run,
         **carried(workflow, events),
         **carried_guidance(events, past),
+        raised=(*started.run.raised, *raised),
         reused=(),
         reusable=(),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),

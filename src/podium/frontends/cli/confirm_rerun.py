@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from podium.errors import ConfigurationError
+from podium.app.run.answer import speaker
+from podium.errors import EXIT_LIMITED, ConfigurationError
 from podium.frontends.cli.background import detach as run_detached
 from podium.frontends.cli.foreground import Foreground, is_terminal
-from podium.frontends.cli.output import tell_data
+from podium.frontends.cli.output import complain, tell_data
 from podium.views.format import dollars, first_of
+from podium.views.run.why import limit_of_message
 
 if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.app.run.rerun import Part, RerunPreview
+    from podium.core.hash_chain import RunId
+    from podium.core.state import State
 
 SHOWN = 12
 
@@ -59,7 +63,33 @@ def confirm_rerun(  # the options of the commands
         return run_detached(project, started.run, as_json=as_json)
     with Foreground(project, started.run, as_json=as_json) as display:
         driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
-        return display.finish(anyio.run(driving))
+        return finish(project, started.run, display, anyio.run(driving))
+
+
+def finish(project: Project, run: RunId, display: Foreground, state: State) -> int:
+    """Print how the run ended. At a terminal, ask whether to raise a limit that ended it, and continue."""
+    code = display.finish(state)
+    reached = limit_of_message(state.ended.message) if state.ended is not None else None
+    if code != EXIT_LIMITED or display.parks or reached is None or reached.step:
+        return code
+    while value := _ask(f"New limit on {reached.unit} to continue with; empty leaves the run as it is"):
+        try:
+            why = _ask("Reason to record")
+            preview = project.commands.preview_raise(run, (f"{reached.unit}={value}",), by=speaker(), why=why)
+        except ConfigurationError as error:
+            complain(error)
+            continue
+        return confirm_rerun(
+            project, preview, yes=not preview.is_changed, dry=False, detach=False, as_json=False
+        )
+    return code
+
+
+def _ask(question: str) -> str:
+    try:
+        return str(click.prompt(question, default="", show_default=False, err=True)).strip()
+    except click.Abort:
+        return ""
 
 
 def as_text(preview: RerunPreview) -> str:

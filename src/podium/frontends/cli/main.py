@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "init": "Write a first workflow for this project.",
     "run": "Run a workflow.",
     "resume": "Resume a parked, paused, interrupted, killed or failed run.",
+    "raise": "Raise the limit that ended a run, and continue it.",
     "rerun": "Run a step again in a new run that reuses all other results.",
     "fork": "Start a new run from a step of an earlier run.",
     "watch": "Run a workflow whenever files change, or once per new file.",
@@ -65,11 +66,13 @@ COMMANDS: Final = {
 }
 GROUPS: Final = {
     "author": frozenset("init validate resolve convert graph plan simulate prompt test schema roles".split()),
-    "run": frozenset("demo run resume rerun fork watch run-step serve".split()),
+    "run": frozenset("demo run resume raise rerun fork watch run-step serve".split()),
     "control": frozenset("approve reject answer guide signal pause cancel apply inbox".split()),
     "inspect": frozenset("runs show events logs costs diff export verify gc agents doctor".split()),
 }
 """The folder in which the module of a command is."""
+MODULES: Final = {"raise": "raise_limit"}
+"""Commands whose name is a word of Python."""
 HEADINGS: Final = {
     "run": "Start and drive runs",
     "control": "Decide and steer",
@@ -129,7 +132,7 @@ class LazyGroup(click.Group):
 
 def module_of(command: str) -> str:
     (group,) = (group for group, names in GROUPS.items() if command in names)
-    return f"podium.frontends.cli.{group}.{command.replace('-', '_')}"
+    return f"podium.frontends.cli.{group}.{MODULES.get(command, command.replace('-', '_'))}"
 
 
 def _imported(name: str) -> ModuleType:

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias, assert_never
 
 from podium.core import events
 from podium.core.events import Event
-from podium.core.payloads import Verdict
+from podium.core.payloads import RaisedLimit, Verdict
 from podium.views.format import plural
 from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.builder import RunViewBuilder
@@ -85,11 +85,19 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
             assert_never(event)
 
 
+def _raised(limit: RaisedLimit) -> str:
+    why = f': "{one_line(limit.why)}"' if limit.why else ""
+    return f"limit {limit.unit} raised to {limit.to}{_by(limit.by)}{why}"
+
+
 def _command(event: _Command) -> str:
     match event:
         case events.RunStarted():
             definition = f"definition {short_id(event.fingerprint)}"
-            return f"run       {event.run.id} of {event.run.name} started, {definition}{_on(event.tree)}"
+            raised = "".join(f"; {_raised(limit)}" for limit in event.run.raised)
+            return (
+                f"run       {event.run.id} of {event.run.name} started, {definition}{_on(event.tree)}{raised}"
+            )
         case events.RunEnded():
             reason = f" ({event.reason})" if event.reason not in ("", event.status) else ""
             message = f": {one_line(event.message)}" if event.message else ""

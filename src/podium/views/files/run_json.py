@@ -37,6 +37,10 @@ def end_data(view: RunView) -> dict[str, Any]:
         "agents": [agent_data(agent) for agent in view.agents],
         "reviews": [review_data(review) for review in reviews_of(in_view(view.steps))],
         "limits": {limit.unit: _limit(limit) for limit in view.limits},
+        "raised": [
+            {"unit": raised.unit, "to": raised.to, "by": raised.by, "why": raised.why}
+            for raised in view.raised
+        ],
         "pending": [pending_data(view, pending) for pending in view.pending],
     }
 

@@ -136,6 +136,7 @@ class RunViewBuilder:
             pending=tuple(self._pending.values()),
             agents=tuple(self._agents.values()),
             cause=self._run_cause(),
+            raised=() if started is None else started.run.raised,
         )
 
     def _run_cause(self) -> Cause | None:

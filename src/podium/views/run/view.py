@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from podium.core.addresses import ROOT, without_visit
 from podium.core.events import Role
-from podium.core.payloads import Verdict
+from podium.core.payloads import RaisedLimit, Verdict
 from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus, Tree
 from podium.errors import ConfigurationError
 from podium.views.run.why import Cause, cause_line
@@ -184,6 +184,8 @@ class RunView(NamedTuple):
     agents: tuple[AgentView, ...] = ()
     cause: Cause | None = None
     """Why the run did not pass."""
+    raised: tuple[RaisedLimit, ...] = ()
+    """Limits that people raised."""
 
     @property
     def why(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from podium.views.run.view import Pending, RunView, StepView, comparison_base, failure_before, hand_folder
+from podium.views.run.why import limit_of_message
 from podium.views.text.landing import landing_note
 
 
@@ -110,9 +111,24 @@ def next_steps(view: RunView) -> Iterator[Hint]:
 
 
 def _ways_on(view: RunView) -> Iterator[Hint]:
-    """How to continue a run that did not pass. A limit that was reached would stop it again."""
-    if view.status != "limited":
+    """How to continue a run that did not pass. A limit that was reached would stop it again, so it is raised first."""
+    reached = limit_of_message(view.message) if view.status == "limited" else None
+    if reached is not None and not reached.step:
+        why = "to raise the limit that stopped it and continue"
+        yield Hint(f"podium raise {view.run} {reached.unit}={_doubled(view, reached.unit)}", why)
+    elif view.status != "limited":
         yield Hint(f"podium resume {view.run}", "to try the failed step again, and keep what passed")
+    elif reached is not None:
+        why = f"after you have raised the limit of {reached.step} in the file"
+        yield Hint(f"podium resume {view.run} --accept-changes", why)
+
+
+def _doubled(view: RunView, unit: str) -> str:
+    """Twice the limit in force, as it is written in a file."""
+    limit = next((each.limit for each in view.limits if each.unit == unit), None)
+    if limit is None:
+        return "VALUE"
+    return f"{2 * limit:.0f}s" if unit == "time" else f"{2 * limit:g}"
 
 
 def _wants_context(step: StepView) -> bool:

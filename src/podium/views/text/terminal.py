@@ -92,6 +92,10 @@ def head_lines(view: RunView, now: Millis, paint: Paint, width: int | None = Non
         yield f"  {fit(why, width, 2)}"
     if view.status == "interrupted":
         yield paint("  no process drives this run", "wait")
+    for raised in view.raised:
+        yield f"  limit on {raised.unit} raised to {raised.to} by {raised.by}" + (
+            f": {fit(raised.why, width, 40)}" if raised.why else ""
+        )
     for name, value in view.inputs.items():
         yield paint(f"  {name}: {one_line(as_text(value), 100)}", "dim")
 

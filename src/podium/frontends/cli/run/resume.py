@@ -11,7 +11,7 @@ import click
 
 from podium.core.messages import Resume
 from podium.frontends.cli.background import detach as run_detached
-from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, yes_option
+from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, finish, yes_option
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import detach_option, detail_options, json_option
@@ -75,4 +75,4 @@ def command(  # noqa: PLR0913  # one argument per option
     with Foreground(project, run, as_json=as_json, detail=detail) as display:
         park: Park = "clock" if until_idle else display.parks
         driving = partial(project.commands.drive, run, *commands, park=park, observer=display.observer)
-        return display.finish(anyio.run(driving))
+        return finish(project, run, display, anyio.run(driving))

@@ -16,6 +16,7 @@ from podium.app.run.start import RunRequest, StartedRun
 from podium.app.values import parse_settings, parse_vars, read_values
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import detach as run_detached
+from podium.frontends.cli.confirm_rerun import finish
 from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
@@ -136,7 +137,7 @@ def command(  # noqa: PLR0913  # one argument per option
     usual = usual_times(history)
     with Foreground(project, started.run, as_json=as_json, detail=detail, usual=usual) as display:
         driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
-        code = display.finish(anyio.run(driving))
+        code = finish(project, started.run, display, anyio.run(driving))
     if output is not None:
         tell_output(project, started.run, output)
     return code
