@@ -58,7 +58,7 @@ INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("merge", "workers", "scripted"),
         ("context",),
         ("contracts",),
-        ("prompts", "expressions", "outcomes"),
+        ("prompts", "expressions", "outcomes", "agent_keys"),
         ("schema",),
         ("dialects",),
         ("source",),

@@ -44,6 +44,7 @@ def fresh(root: Path) -> Mapping[str, str]:
 def generated() -> Mapping[str, Callable[[], str]]:
     """What writes each page that comes from the code alone."""
     from tools.pages import (
+        agent_keys,
         agents,
         cli,
         events,
@@ -59,6 +60,7 @@ def generated() -> Mapping[str, Callable[[], str]]:
     from tools.pages.validation import rules_page
 
     return {
+        "docs/reference/agent-keys.md": agent_keys.page,
         "docs/reference/agent-matrix.md": agents.page,
         "docs/reference/cli.md": cli.page,
         "docs/reference/events.md": events.page,

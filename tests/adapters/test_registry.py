@@ -117,10 +117,12 @@ def test_a_registration_that_cannot_be_used_is_refused_with_its_package(
     )
 
 
-def test_a_setting_whose_schema_cannot_be_checked_is_refused(install: Install) -> None:
-    install(capabilities=ABLE.replace("tools=False", 'tools=False, settings={"wool": {"type": "sheep"}}'))
+def test_a_key_whose_type_no_value_of_a_file_can_have_is_refused(install: Install) -> None:
+    install(capabilities=ABLE.replace("tools=False", 'tools=False, keys={"wool": 3}'))
 
-    with pytest.raises(ConfigurationError, match="the schema of its setting wool cannot be used"):
+    with pytest.raises(
+        ConfigurationError, match="its key wool must be an AgentKey with a type that files can have"
+    ):
         find("knitter")
 
 

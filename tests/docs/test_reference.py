@@ -56,7 +56,7 @@ from tests.docs.page_files import ROOT
 from tools.docs import generated
 
 MAPS: tuple[type[Raw], ...] = (
-    *(File, Input, Step, Gate, Role, Agent, Price, PolicyRule, Record, TopLimits, Breaker, Failures),
+    *(File, Input, Step, Gate, Role, PolicyRule, Record, TopLimits, Breaker, Failures),
     *(Retry, Backoff, Stop, Context, Workspace, Sandbox, Output, Estimate, Wait, TeamMember, Coverage),
     *(Escalate, Script, Git, ForEach, Repeat, Feature, Phase, Interface),
 )
@@ -80,6 +80,11 @@ def left_out(words: Iterable[str], path: str) -> list[str]:
 @pytest.mark.parametrize("model", MAPS, ids=lambda model: model.__name__)
 def test_every_key_of_the_file_format_is_in_the_reference(model: type[Raw]) -> None:
     assert left_out(known_keys(model), WORKFLOW) == []
+
+
+@pytest.mark.parametrize("model", [Agent, Price], ids=lambda model: model.__name__)
+def test_every_key_of_an_agent_is_in_its_table(model: type[Raw]) -> None:
+    assert left_out(known_keys(model), "docs/reference/agent-keys.md") == []
 
 
 @pytest.mark.parametrize(

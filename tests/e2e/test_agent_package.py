@@ -82,12 +82,18 @@ def test_validate_holds_a_file_to_what_the_agent_can_do(project: Project) -> Non
     assert project.podium("validate", "flow.yaml").code == 0
 
     text = (project.root / "flow.yaml").read_text()
-    wrong = text.replace("colour: green", "colour: pink").replace("prompt:", "tools: [read]\n    prompt:")
+    wrong = text.replace("colour: green", "colour: pink, couleur: red").replace(
+        "prompt:", "tools: [read]\n    prompt:"
+    )
     project.put({"wrong.yaml": wrong, "typo.yaml": text.replace("agent: painter", "agent: paintr")})
 
     told = project.podium("validate", "wrong.yaml")
     assert told.code == 2
-    assert 'agents.painter.colour is "pink", not one of "red", "green", "blue"' in told.out
+    assert '"colour" must be red, green or blue' in told.out
+    assert (
+        'agent "painter" of type painter has an unknown key "couleur"\n  hint: did you mean "colour"?'
+        in told.out
+    )
     assert "painter cannot enforce tools: [read]" in told.out
     assert (
         'agent "paintr" does not exist\n  hint: did you mean "painter"?'

@@ -168,3 +168,43 @@ def test_every_command_has_a_help_text(project: Path) -> None:
     for name in ("validate", "resolve", "graph", "simulate", "schema"):
         assert name in listing
         assert podium(name, "--help", cwd=project).returncode == 0
+
+
+KEYS = """\
+podium: 1
+name: keys
+agents:
+  claude: {permision_mode: plan, thinking: 4k, effort: turbo, args: [--betas=x]}
+  gem: {type: acp, command: [gemini, --acp], authenticate: oauth, price: {input: 1, output: 1}}
+steps:
+  a: {agent: claude, prompt: x, touches: []}
+  b: {agent: gem, prompt: x, touches: []}
+"""
+
+
+def test_keys_of_agents_are_refused_with_place_reason_and_nearest_key(tmp_path: Path) -> None:
+    (tmp_path / "keys.yaml").write_text(KEYS)
+    (tmp_path / ".podium").mkdir()
+    (tmp_path / ".podium/config.yaml").write_text("agents:\n  codex: {mpc: {}}\n")
+    done = podium("validate", "keys.yaml", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stdout == (
+        '.podium/config.yaml:2:11: agent "codex" of type codex has an unknown key "mpc"\n'
+        '  hint: did you mean "mcp"?\n'
+        'keys.yaml:4:12: agent "claude" of type claude has an unknown key "permision_mode"\n'
+        '  hint: did you mean "permission_mode"?\n'
+        "keys.yaml:4:34: claude cannot honour thinking: its models decide by themselves how long they think; use effort\n"
+        'keys.yaml:4:56: "effort" must be low, medium, high, xhigh or max\n'
+        "keys.yaml:4:63: agents.claude.args of claude must not be set by a workflow or a template\n"
+        "  hint: set it in .podium/config.yaml or your own configuration, or type --set agents.claude.args=...\n"
+    )
+
+
+def test_options_of_an_agent_may_be_typed(tmp_path: Path) -> None:
+    (tmp_path / "flow.yaml").write_text(
+        "podium: 1\nname: flow\nsteps: {a: {agent: claude, prompt: x, touches: []}}\n"
+    )
+    done = podium("validate", "flow.yaml", "--set", "agents.claude.args=[--betas=x]", cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "flow.yaml: good\n")

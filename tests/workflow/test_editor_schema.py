@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from podium.workflow.editor_schema import config_schema, feature_schema, workflow_schema
+from podium.workflow.editor_schema import config_schema, feature_schema, is_readable, workflow_schema
 from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import File
 from podium.workflow.schema.step import Step
@@ -81,3 +81,21 @@ def test_keys_with_a_description_have_it_in_the_schema() -> None:
     assert set(step) == set(known_keys(Step))
     assert step["touches"]["description"] == "Globs that may change"
     assert step["on"]["propertyNames"]["enum"][-1] == "else"
+
+
+def test_keys_that_agents_declare_are_in_the_schema_with_each_of_their_types() -> None:
+    keys = {"size": (int,), "flags": (str, tuple[str, ...]), "model": (int,)}
+    for schema in (workflow_schema(keys), config_schema(keys)):
+        properties = schema["$defs"]["Agent"]["properties"]
+        assert properties["size"] == {"type": "integer"}
+        assert properties["flags"] == {
+            "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+        }
+        assert "integer" not in str(properties["model"]), "Podium itself reads this key"
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_fine"), [(str, True), (tuple[int, ...], True), (bytes, False), (3, False), ("str", False)]
+)
+def test_only_types_that_a_file_can_have_are_readable(kind: object, is_fine: bool) -> None:
+    assert is_readable(kind) == is_fine

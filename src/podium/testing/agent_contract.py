@@ -24,6 +24,7 @@ from typing import Any, Final, get_args
 import anyio
 import pytest
 
+from podium.core.expressions.values import plain_json
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agent, AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress
@@ -32,8 +33,7 @@ from podium.process.environment import minimal_env
 from podium.process.launch import Finished, Launch
 from podium.process.output import CapturedOutput
 from podium.process.run import run
-from podium.workflow.contracts.json_schema import faults_of
-from podium.workflow.contracts.schema_check import schema_fault
+from podium.workflow.agent_keys import faults_of
 from podium.workflow.schema.scalars import NAME
 
 PROMPT: Final = "Paint the shed 7391 blue."
@@ -108,10 +108,10 @@ class AgentContract:
         assert agent_type.capabilities.files, "an agent that is a program can change files"
         assert set(self.env()) <= set(key_names(agent_type.credentials, request_.config))
         assert isinstance(agent_type.new_adapter(), type(self.make()))
-        for key, schema in agent_type.capabilities.settings.items():
-            assert schema_fault(schema) is None, key
-            if key in request_.config:
-                assert faults_of(request_.config[key], schema) == ()
+        capabilities = agent_type.capabilities
+        assert all(key.meaning for key in capabilities.keys.values())
+        config = {key: plain_json(value) for key, value in request_.config.items()}
+        assert [*faults_of("painter", agent_type.name, capabilities, config)] == []
 
     def test_an_agent_with_sessions_leaves_session_files(self, request_: AgentRequest) -> None:
         """Continuity by a session means that the next attempt gets the session files of the last one."""

@@ -29,16 +29,16 @@ class Capabilities:
     """The weakest sandbox it may run in without a person confirming its actions."""
     files: bool = True
     """Whether it works in a folder and can change files; otherwise it answers only in text."""
-    max_usd: bool = False
-    """Whether its program can stop at a cost limit."""
     schema: bool = False
     """Whether its program can enforce a JSON Schema for the answer; otherwise only the step's contract is checked."""
     vendor: str = ""
     """The vendor of its models, as named in price tables."""
     any_vendor: bool = False
     """Whether a `base_url` names the vendor instead, and with it the prices."""
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The settings that only agents of this type have: a JSON Schema for the value of each."""
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    """The keys of its entries under `agents`, besides those of every type: an `AgentKey` for each."""
+    unsupported: Mapping[str, str] = field(default_factory=dict)
+    """Keys that other agents have and this one cannot honour, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)

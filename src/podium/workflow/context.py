@@ -53,6 +53,8 @@ class WorkflowSource:
     role_names: frozenset[str] = frozenset()
     """Every available role, including those this workflow does not use."""
     broken: frozenset[DocPath] = frozenset()
+    own_agent_keys: frozenset[tuple[str, str]] = frozenset()
+    """The agents and their keys that the workflow or its templates set, not a configuration or the command line."""
 
     def position(self, path: DocPath, *, key: bool = False) -> SourceLocation:
         return self.origin(path, key=key)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from collections.abc import Mapping
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
 from podium.core.types import OUTCOMES, ROUTABLE
 from podium.workflow.schema.fields import Raw, Scalar, Schema, keys_of
@@ -67,16 +68,20 @@ _DESCRIPTIONS: Final = {
 }
 
 
-def workflow_schema() -> Schema:
-    schema = _document(File)
+AgentKeys: TypeAlias = Mapping[str, tuple[Any, ...]]
+"""The types of the keys that agents declare, by name; agents may give a key different types."""
+
+
+def workflow_schema(agent_keys: AgentKeys = MappingProxyType({})) -> Schema:
+    schema = _document(File, agent_keys)
     # A child of a template may omit steps, because the template has them.
     schema["required"] = ["podium"]
     schema["anyOf"] = [{"required": ["steps"]}, {"required": ["extends"]}]
     return schema
 
 
-def config_schema() -> Schema:
-    return _document(Config)
+def config_schema(agent_keys: AgentKeys = MappingProxyType({})) -> Schema:
+    return _document(Config, agent_keys)
 
 
 def feature_schema() -> Schema:
@@ -87,9 +92,21 @@ def test_schema() -> Schema:
     return _document(TrialFile)
 
 
-def _document(model: type[Raw]) -> Schema:
+def is_readable(kind: Any) -> bool:
+    """Whether a value in a file can have this type."""
+    try:
+        _schema(kind, {})
+    except (KeyError, TypeError):
+        return False
+    return True
+
+
+def _document(model: type[Raw], agent_keys: AgentKeys = MappingProxyType({})) -> Schema:
     definitions: dict[str, Schema] = {}
     root = _map(model, definitions)
+    for name, kinds in agent_keys.items():
+        choices = [_schema(kind, definitions) for kind in kinds]
+        definitions["Agent"]["properties"].setdefault(name, _any_of(*choices) if choices[1:] else choices[0])
     return {"$schema": DIALECT, "title": f"Podium: {model.noun}", **root, "$defs": definitions}
 
 

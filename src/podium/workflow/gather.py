@@ -80,6 +80,7 @@ def context_of(
         partials=sources.partials,
         role_names=merged.role_names,
         broken=reading.broken,
+        own_agent_keys=merged.own_agent_keys,
     )
     inner = replace(options, project=sources.project, parents=(*options.parents, path.resolve()))
     files = _NamedFiles(inner, context, base=None if path.is_absolute() else Path.cwd())

@@ -1,8 +1,13 @@
 """The painter as an agent of Podium: what it says about itself."""
 
+from typing import Literal, get_args
+
+from podium.ports import agent_keys
+from podium.ports.agent_keys import AgentKey
 from podium.ports.agent_type import AgentType, Capabilities, Credentials
 
-COLOURS = ("red", "green", "blue")
+Colour = Literal["red", "green", "blue"]
+COLOURS = get_args(Colour)
 AGENT = AgentType(
     name="painter",
     make="podium_painter.agent:Painter",
@@ -11,7 +16,11 @@ AGENT = AgentType(
         continuity="",
         price="reported",
         needs="bubblewrap",
-        settings={"colour": {"enum": COLOURS}},
+        keys={
+            "command": AgentKey(str, "the program"),
+            "key": agent_keys.KEY,
+            "colour": AgentKey(Colour, "what to paint with", "red"),
+        },
     ),
     credentials=Credentials(keys=("PAINTER_KEY",)),
     program="painter",

@@ -14,7 +14,8 @@ from typing import Any, Final
 from podium.errors import ConfigurationError
 from podium.ports.agent import Agent, ServiceAgent
 from podium.ports.agent_type import AgentType
-from podium.workflow.contracts.schema_check import schema_fault
+from podium.workflow.agent_keys import COMMON_KEYS, AgentKey
+from podium.workflow.editor_schema import is_readable
 from podium.workflow.schema.scalars import NAME
 
 GROUP: Final = "podium.agents"
@@ -66,10 +67,11 @@ def _check(entry: EntryPoint, value: Any) -> AgentType:
         raise _unusable(entry, "the name must have only small letters, digits and _, and begin with a letter")
     if value.preferred:
         raise _unusable(entry, "preferred must be 0: installing a package must not change the default agent")
-    for key, schema in value.capabilities.settings.items():
-        fault = schema_fault(schema)
-        if fault is not None:
-            raise _unusable(entry, f"the schema of its setting {key} cannot be used: {fault}")
+    for name, key in value.capabilities.keys.items():
+        if not isinstance(key, AgentKey) or not is_readable(key.type):
+            raise _unusable(entry, f"its key {name} must be an AgentKey with a type that files can have")
+        if name in COMMON_KEYS:
+            raise _unusable(entry, f"its key {name} is a key of every agent; leave it out")
     return value
 
 

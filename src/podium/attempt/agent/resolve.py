@@ -11,7 +11,7 @@ from podium.attempt.programs import default_agent
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
-from podium.core.expressions.values import Meter, as_text
+from podium.core.expressions.values import Meter, as_text, plain_json
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
 from podium.core.step_settings import Prompt, WorkflowConfig
@@ -21,6 +21,7 @@ from podium.files.inside import MAX_TEXT_FILE, inside, read_file
 from podium.ports.agent import Agent as Adapter
 from podium.ports.agent import InstalledAgent, ServiceAgent
 from podium.workflow.agent_capabilities import AUTO, SANDBOX_LEVELS
+from podium.workflow.agent_keys import faults_of
 from podium.workflow.source.files import is_prompt_file
 
 
@@ -71,6 +72,7 @@ def resolve_agent(
     installed = host.agents.get(kind)
     if installed is None:
         return NoAgent(f'agent "{agent}" has the unknown type "{kind}"; {_available(host)}')
+    _check_keys(agent, kind, installed, own)
     if _lacks_sandbox(host, step, installed.type.capabilities.needs):
         # Agents that the file names literally were checked before the run; this name was an expression.
         return NoAgent(
@@ -89,6 +91,14 @@ def resolve_agent(
         prompt=verb.prompt or _read_prompt(host, role_fields.get("prompt")),
         parameters=role_fields.get("with") or {},
     )
+
+
+def _check_keys(agent: str, kind: str, installed: InstalledAgent, config: Mapping[str, Any]) -> None:
+    """Checks the values once more, because those of expressions are known only now."""
+    capabilities = installed.type.capabilities
+    declared = {key: plain_json(value) for key, value in config.items() if key in capabilities.keys}
+    for fault in faults_of(agent, kind, capabilities, declared):
+        raise ConfigurationError(f"agents.{agent}: {fault.message}", hint=fault.hint)
 
 
 def _lacks_sandbox(host: Host, step: Step, needed: str) -> bool:

@@ -20,6 +20,7 @@ from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import InvalidValue
 from podium.workflow.schema.scalars import duration, share, size, tokens
 from podium.workflow.source.nodes import (
+    MergeRule,
     Node,
     fields,
     items,
@@ -29,6 +30,7 @@ from podium.workflow.source.nodes import (
     text,
     to_long_form,
     with_field,
+    with_value,
     without_keys,
 )
 
@@ -135,9 +137,7 @@ def merge_config(
     looser = _not_typed(looser_values, binding, command_line)
     root = _merge_layer(_merge_layer(_settings(shipped), binding), _without_looser(workflow, looser))
     if command_line is not None:
-        root = merge_maps(
-            root, without_keys(command_line, "roles"), merge_replacing, {"notify": _select_channels}
-        )
+        root = merge_maps(root, without_keys(command_line, "roles"), merge_replacing, LAYER_RULES)
     placed = replace(root, place=workflow.place, key=workflow.key)
     return MergedSettings(placed, tuple(value.problem() for value in looser))
 
@@ -149,7 +149,19 @@ def _settings(file: Node) -> Node:
 
 
 def _merge_layer(base: Node, top: Node) -> Node:
-    return merge_maps(base, top, merge_replacing, {"notify": _select_channels, "protect": merge_appending})
+    return merge_maps(base, top, merge_replacing, {**LAYER_RULES, "protect": merge_appending})
+
+
+def _merge_agents(base: Node, top: Node) -> Node:
+    """Agents merge by key, unless the nearer file gives the agent another type, which has other keys."""
+    agents = dict(fields(base))
+    for name, agent in fields(top).items():
+        if name in agents:
+            before = text(fields(agents[name]).get("type")) or name
+            # Emptied instead of left out, because the order of the agents is part of the definition of a run.
+            if (text(fields(agent).get("type")) or before) != before:
+                agents[name] = with_value(agents[name], {})
+    return merge_maps(with_value(base, agents) if agents else base, top, merge_replacing)
 
 
 def _select_channels(base: Node, top: Node) -> Node:
@@ -160,6 +172,11 @@ def _select_channels(base: Node, top: Node) -> Node:
     return replace(
         top, value={name: base.value.get(name, replace(item, value={})) for name, item in names.items()}
     )
+
+
+LAYER_RULES: Final[Mapping[str, MergeRule]] = MappingProxyType(
+    {"notify": _select_channels, "agents": _merge_agents}
+)
 
 
 def role_problems(

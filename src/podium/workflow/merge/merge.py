@@ -33,6 +33,8 @@ class Merged:
     problems: tuple[Problem, ...] = ()
     role_names: frozenset[str] = frozenset()
     """Every available role, including those that this workflow does not use and that were not read."""
+    own_agent_keys: frozenset[tuple[str, str]] = frozenset()
+    """The agents and their keys that the workflow or its templates set, not a configuration or the command line."""
 
     @property
     def value(self) -> Any:
@@ -73,7 +75,13 @@ def merge(sources: Sources) -> Merged:
         *roles.problems,
         *role_problems(sources.bounds, roles.nodes.values(), command_line=sources.command_line),
     )
-    return Merged(_sort_keys(root), tuple(dict.fromkeys(problems)), sources.role_names)
+    own_keys = _agent_keys(workflow.root) - _agent_keys(sources.command_line)
+    return Merged(_sort_keys(root), tuple(dict.fromkeys(problems)), sources.role_names, own_keys)
+
+
+def _agent_keys(file: Node | None) -> frozenset[tuple[str, str]]:
+    agents = fields(fields(file).get("agents"))
+    return frozenset((name, key) for name, agent in agents.items() for key in fields(agent))
 
 
 def _config_problems(config: Node) -> Iterator[Problem]:

@@ -53,32 +53,22 @@ class Price(Raw):
 
 
 class Agent(Raw):
-    """A configured program. Keys that only its adapter knows are passed through."""
+    """A configured agent: the keys that Podium itself reads. The type of the agent declares all others."""
 
     noun: ClassVar[str] = "agent"
     open: ClassVar[bool] = True
 
     type: str | None = None
-    model: str | None = None
-    command: str | Texts | None = None
-    resume: str | Texts | None = None
-    args: Texts = ()
-    script: str | None = None
-    """For a scripted agent: the path of its cast in the project."""
     enabled: bool = True
-    stall: Duration | None = None
-    price: Price | None = None
-    context_window: Tokens | None = None
-    tiers: dict[str, Any] | None = None
-    base_url: str | None = None
-    temperature: Number | None = None
-    max_tokens: Tokens | None = None
-    max_turns: Positive | None = None
-    max_usd: Number | None = None
-    auth: str | None = None
-    env: Texts = ()
-    estimate: Estimate | None = None
     description: str = ""
+    model: str | None = None
+    context_window: Tokens | None = None
+    price: Price | None = None
+    estimate: Estimate | None = None
+    stall: Duration | None = None
+    env: Texts = ()
+    max_usd: Number | None = None
+    resume: str | Texts | None = None
 
 
 class Role(Raw):

@@ -68,6 +68,14 @@ def read(model: type[Model], data: Any, *, source: Source = _no_source) -> Readi
     return Reading(value, tuple(reader.faults), frozenset(reader.broken))
 
 
+def faults_of_value(kind: Any, data: Any, path: DocPath) -> tuple[FieldFault, ...]:
+    """The mistakes in one value of a type; `path` is its place."""
+    reader = _Reader(_no_source)
+    for _ in reader.read_value(kind, data, path, ""):
+        pass
+    return tuple(reader.faults)
+
+
 def read_file(data: Any) -> Reading[File]:
     return read(File, data)
 
@@ -102,7 +110,7 @@ class _Reader:
             if key is not None:
                 for value in self.read_value(key.type, item, (*path, name), label):
                     values[key.name] = value
-            elif not model.open or did_you_mean(str(name), keys):
+            elif not model.open or not isinstance(name, str):
                 self.unknown_key(model, name, (*path, name), label)
             else:
                 extra[name] = item

@@ -2,7 +2,23 @@
 
 from typing import Final
 
+from podium.ports import agent_keys
+from podium.ports.agent_keys import AgentKey, Texts
 from podium.ports.agent_type import AgentType, Capabilities, Credentials
+from podium.workflow.schema.fields import Raw
+
+
+class ApiService(Raw):
+    """How the broker calls the API of an agent."""
+
+    url: str | None = None
+    variable: str | None = None
+    """The variable from which the agent reads the address."""
+    header: str | None = None
+    """The header with the key."""
+    calls: Texts = ()
+    """The allowed calls, such as `POST /v1/messages`."""
+
 
 CREDENTIALS: Final = Credentials(required=False)
 AGENT: Final = AgentType(
@@ -13,21 +29,28 @@ AGENT: Final = AgentType(
         continuity="",
         price="unknown",
         needs="bubblewrap",
-        settings={
-            "key": {"type": ["string", "array"], "items": {"type": "string"}},
-            "authenticate": {"type": "string"},
-            "hosts": {"type": "array", "items": {"type": "string"}},
-            "service": {
-                "type": "object",
-                "properties": {
-                    "url": {"type": "string"},
-                    "variable": {"type": "string"},
-                    "header": {"type": "string"},
-                    "calls": {"type": "array", "items": {"type": "string"}},
-                },
-                "additionalProperties": False,
-            },
-            "home": {"type": "object", "additionalProperties": {"type": "string"}},
+        keys={
+            "command": AgentKey(
+                str | Texts, "the agent and its arguments; `{model}` is replaced by `model`", "required"
+            ),
+            "key": AgentKey(str | Texts, "the variables of your environment that have its keys"),
+            "service": AgentKey(
+                ApiService, "how the broker calls its API", "known by `key`, for three vendors"
+            ),
+            "expose": AgentKey(Texts, "keys that the agent itself gets in a sandbox"),
+            "authenticate": AgentKey(str, "the login method, by the agent's name for it"),
+            "home": AgentKey(dict[str, str], "files for its home: paths and their contents"),
+            "hosts": AgentKey(Texts, "hosts that it must reach"),
+            "server_tools": agent_keys.SERVER_TOOLS,
+        },
+        unsupported={
+            "effort": "the protocol has no such setting; use command or home",
+            "thinking": "the protocol has no such setting; use command or home",
+            "permission_mode": "its tools are allowed by kind; use tools of the role",
+            "mcp": "Podium allows its tools by kind, and tools of MCP servers have none",
+            "args": "write them in command",
+            "instructions": "it reads the instructions of its folder by itself",
+            "base_url": "write it in env, or under service",
         },
     ),
     credentials=CREDENTIALS,

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from podium.ports import agent_keys
+from podium.ports.agent_keys import AgentKey
 from podium.ports.agent_type import AgentType, Capabilities, Credentials
 
 CREDENTIALS: Final = Credentials(keys=("OPENAI_API_KEY",), keyless_at_base_url=True)
@@ -17,7 +19,13 @@ AGENT: Final = AgentType(
         vendor="openai",
         any_vendor=True,
         needs="limits",
-        settings={"key": {"type": "string"}, "timeout": {"type": "string"}},
+        keys={
+            "base_url": AgentKey(str, "the address of the service", "OpenAI's"),
+            "key": agent_keys.KEY,
+            "temperature": agent_keys.TEMPERATURE,
+            "max_tokens": agent_keys.MAX_TOKENS,
+            "timeout": agent_keys.TIMEOUT,
+        },
     ),
     credentials=CREDENTIALS,
 )

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from podium.ports import agent_keys
+from podium.ports.agent_keys import AgentKey, Number
 from podium.ports.agent_type import AgentType, Capabilities, Credentials, LoginFile
 
 CREDENTIALS: Final = Credentials(
@@ -19,13 +21,22 @@ AGENT: Final = AgentType(
     make="podium.adapters.agents.claude.agent:Claude",
     capabilities=Capabilities(
         tools=True,
-        max_usd=True,
         schema=True,
         continuity="session",
         price="reported",
         vendor="anthropic",
         needs="bubblewrap",
-        settings={"key": {"type": "string"}},
+        keys={
+            "command": agent_keys.PROGRAM,
+            "auth": agent_keys.AUTH,
+            "key": agent_keys.KEY,
+            "base_url": agent_keys.BASE_URL,
+            "max_turns": agent_keys.MAX_TURNS,
+            "max_usd": AgentKey(
+                Number, "dollars at which the program itself stops; the last call may exceed it"
+            ),
+            "server_tools": agent_keys.SERVER_TOOLS,
+        },
     ),
     credentials=CREDENTIALS,
     program="claude",

@@ -1,10 +1,13 @@
 """Codex."""
 
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
+from podium.ports import agent_keys
+from podium.ports.agent_keys import AgentKey
 from podium.ports.agent_type import AgentType, Capabilities, Credentials, LoginFile
 
-EFFORTS: Final = ("minimal", "low", "medium", "high", "xhigh")
+Effort: TypeAlias = Literal["minimal", "low", "medium", "high", "xhigh"]
+EFFORTS: Final[tuple[str, ...]] = get_args(Effort)
 CREDENTIALS: Final = Credentials(
     keys=("OPENAI_API_KEY",),
     login=LoginFile(
@@ -26,7 +29,19 @@ AGENT: Final = AgentType(
         price="priced",
         vendor="openai",
         needs="bubblewrap",
-        settings={"effort": {"enum": EFFORTS}, "key": {"type": "string"}},
+        keys={
+            "command": agent_keys.PROGRAM,
+            "auth": agent_keys.AUTH,
+            "key": agent_keys.KEY,
+            "base_url": agent_keys.BASE_URL,
+            "effort": AgentKey(Effort, "how much the model thinks", "the model's"),
+            "server_tools": agent_keys.SERVER_TOOLS,
+        },
+        unsupported={
+            "thinking": "its models take no number of tokens; use effort",
+            "permission_mode": "codex exec never asks; what it may do is decided by its sandbox, and by touches",
+            "max_turns": "its program has no such limit; use timeout of the step",
+        },
     ),
     credentials=CREDENTIALS,
     program="codex",

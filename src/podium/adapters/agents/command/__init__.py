@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from podium.ports.agent_keys import AgentKey, Texts
 from podium.ports.agent_type import AgentType, Capabilities
 
 AGENT: Final = AgentType(
@@ -12,7 +13,12 @@ AGENT: Final = AgentType(
         continuity="",
         price="unknown",
         needs="limits",
-        settings={"exit_codes": {"type": "object", "additionalProperties": {"type": "string"}}},
+        keys={
+            "command": AgentKey(str | Texts, "the program and its arguments, without a shell", "required"),
+            "args": AgentKey(Texts, "appended to `command`"),
+            "resume": AgentKey(str | Texts, "the command that continues a conversation, with `{session}`"),
+            "exit_codes": AgentKey(dict[str, str], "the meaning of exit codes: a word for each"),
+        },
     ),
     listed=False,
 )

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from podium.ports import agent_keys
+from podium.ports.agent_keys import AgentKey
 from podium.ports.agent_type import AgentType, Capabilities, Credentials
 
 CREDENTIALS: Final = Credentials(keys=("GEMINI_API_KEY",))
@@ -14,7 +16,20 @@ AGENT: Final = AgentType(
         price="priced",
         vendor="google",
         needs="bubblewrap",
-        settings={"key": {"type": "string"}},
+        keys={
+            "command": AgentKey(str, "the program"),
+            "key": agent_keys.KEY,
+            "base_url": agent_keys.BASE_URL,
+            "max_turns": agent_keys.MAX_TURNS,
+            "server_tools": agent_keys.SERVER_TOOLS,
+        },
+        unsupported={
+            "auth": "Podium cannot copy its login; use a key",
+            "effort": "its models take a number of tokens; use thinking",
+            "permission_mode": "its tools are allowed by name; use tools of the role",
+            "mcp": "it starts no servers in a folder that it does not trust, and it must not trust a workspace",
+            "args": "Podium itself sets the options that matter, and no other one was found safe and useful",
+        },
     ),
     credentials=CREDENTIALS,
     program="gemini",

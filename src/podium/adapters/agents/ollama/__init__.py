@@ -1,7 +1,9 @@
 """Local models, GPU detection, model tiers."""
 
-from typing import Final
+from typing import Any, Final
 
+from podium.ports import agent_keys
+from podium.ports.agent_keys import AgentKey
 from podium.ports.agent_type import AgentType, Capabilities
 
 AGENT: Final = AgentType(
@@ -14,7 +16,15 @@ AGENT: Final = AgentType(
         continuity="retold",
         price="free",
         needs="limits",
-        settings={"timeout": {"type": "string"}},
+        keys={
+            "base_url": AgentKey(
+                str, "the address of the server", "`OLLAMA_BASE_URL`, else `OLLAMA_HOST`, else this machine"
+            ),
+            "temperature": agent_keys.TEMPERATURE,
+            "max_tokens": agent_keys.MAX_TOKENS,
+            "timeout": agent_keys.TIMEOUT,
+            "tiers": AgentKey(dict[str, Any], "models by the memory of the graphics card", "built in"),
+        },
     ),
     local_models="podium.adapters.agents.ollama.tiers:local_models",
 )

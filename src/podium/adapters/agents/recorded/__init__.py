@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from podium.ports.agent_keys import AgentKey
 from podium.ports.agent_type import AgentType, Capabilities
 
 AGENT: Final = AgentType(
@@ -12,7 +13,7 @@ AGENT: Final = AgentType(
         continuity="ignored",
         price="reported",
         needs="limits",
-        settings={"dir": {"type": "string"}},
+        keys={"dir": AgentKey(str, "the folder of the recordings, a path in the project", "required")},
     ),
     listed=False,
 )

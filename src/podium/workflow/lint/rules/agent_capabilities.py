@@ -1,13 +1,13 @@
-"""What a file requires of its agents: settings, tools and conversations they support (22), a strong enough sandbox (39)."""
+"""What a file requires of its agents: keys, tools and conversations they support (22), a strong enough sandbox (39)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any, Final
 
 from podium.workflow.agent_capabilities import SANDBOX_LEVELS
-from podium.workflow.context import WorkflowSource
+from podium.workflow.agent_keys import COMMON_KEYS, faults_of, untrusted_fault
+from podium.workflow.context import WorkflowSource, problem_at
 from podium.workflow.lint.analysis.assigned_agents import (
     AssignedAgent,
     agent_of,
@@ -19,20 +19,14 @@ from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.file_claims import changes_files, in_order
 from podium.workflow.outcomes import runs_parallel
 from podium.workflow.problems import Problem
-from podium.workflow.schema.fields import known_keys
-from podium.workflow.schema.file import Agent
-from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Step
-
-KEYS_OF_EVERY_TYPE: Final = frozenset(known_keys(Agent))
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
     for name in survey.context.file.agents:
-        yield from _settings(survey.context, name)
+        yield from _keys(survey.context, name)
     for assigned in assigned_agents(survey):
         yield from _tools(assigned)
-        yield from _max_usd(assigned)
     continuing = [
         assigned for assigned in assigned_agents(survey) if assigned.judge is None and _turns(assigned)
     ]
@@ -41,29 +35,19 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
     yield from _parallel_continuity(continuing)
 
 
-def _settings(context: WorkflowSource, agent: str) -> Iterator[Problem]:
-    """Checks the settings that only the agent's type has; the reader has checked the keys of every type."""
-    own = {
-        key: value
-        for key, value in context.raw["agents"][agent].items()
-        if key not in KEYS_OF_EVERY_TYPE and value is not None and not _has_insert(value)
-    }
-    capabilities = capabilities_of(context, agent) if own else None
-    for key, schema in () if capabilities is None else capabilities.settings.items():
-        if key in own:
-            from podium.workflow.contracts.json_schema import faults_of
-
-            for fault in faults_of(own[key], schema):
-                place = fault.path.replace("$", f"agents.{agent}.{key}", 1)
-                yield context.problem(22, ("agents", agent, key), f"{place} {fault.message}")
-
-
-def _has_insert(value: Any) -> bool:
-    """Whether the value contains an expression that is evaluated at run time."""
-    if isinstance(value, str):
-        return INSERT in value
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(map(_has_insert, inner))
+def _keys(context: WorkflowSource, agent: str) -> Iterator[Problem]:
+    """Checks an entry by the keys that its type declares; the reader has checked the values that Podium itself reads."""
+    config, kind = context.raw["agents"][agent], type_of(context, agent)
+    # Looking a type up may import its package.
+    capabilities = None if COMMON_KEYS.keys() >= config.keys() else capabilities_of(context, agent)
+    if capabilities is None:
+        return
+    untrusted = (key for key in config if (agent, key) in context.own_agent_keys)
+    for fault in (
+        *faults_of(agent, kind, capabilities, config),
+        *filter(None, (untrusted_fault(agent, kind, key, capabilities) for key in untrusted)),
+    ):
+        yield problem_at(context.origin, fault)
 
 
 def _tools(assigned: AssignedAgent) -> Iterator[Problem]:
@@ -80,22 +64,6 @@ def _tools(assigned: AssignedAgent) -> Iterator[Problem]:
             agent_type = type_of(assigned.site.context, agent)
             message = f"{agent_type} cannot enforce tools: [{', '.join(tools)}], which {owner} requires"
             yield assigned.site.context.problem(22, assigned.path, message)
-
-
-def _max_usd(assigned: AssignedAgent) -> Iterator[Problem]:
-    """A limit that the agent cannot enforce would be reserved in place of the real cost of a call."""
-    agent, context = agent_of(assigned.worker), assigned.site.context
-    configured = context.file.agents.get(agent) if agent is not None else None
-    if agent is None or configured is None or configured.max_usd is None:
-        return
-    capabilities = capabilities_of(context, agent)
-    if capabilities is not None and not capabilities.max_usd:
-        message = (
-            f"{type_of(context, agent)} cannot enforce a cost limit, which agents.{agent}.max_usd requires"
-        )
-        yield context.problem(
-            22, assigned.path, message, hint="set the reserved amount with estimate: {usd: ...}"
-        )
 
 
 def _turns(assigned: AssignedAgent) -> int:
