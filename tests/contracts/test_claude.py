@@ -35,7 +35,7 @@ class TestClaude(AgentContract):
     def config(self, project: Path) -> Mapping[str, Any]:
         program = project / "claude.py"
         program.write_text(STAND_IN, "utf-8")
-        return {"type": "claude", "command": (sys.executable, "-I", str(program))}
+        return {"type": "claude", "command": (sys.executable, str(program))}
 
     def broken(self, project: Path) -> Mapping[str, Any]:
         return {"type": "claude", "auth": "magic"}

@@ -36,7 +36,7 @@ class TestCodex(AgentContract):
     def config(self, project: Path) -> Mapping[str, Any]:
         program = project / "codex.py"
         program.write_text(STAND_IN, "utf-8")
-        return {"type": "codex", "command": (sys.executable, "-I", str(program))}
+        return {"type": "codex", "command": (sys.executable, str(program))}
 
     def broken(self, project: Path) -> Mapping[str, Any]:
         return {"type": "codex", "base_url": "nowhere"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -13,6 +14,7 @@ from podium.ports.agent_type import AgentType
 from podium.ports.sandbox import Service
 
 if TYPE_CHECKING:
+    # Commands that only read the log do not need to import this.
     from podium.process.launch import Finished
 
 
@@ -35,6 +37,19 @@ class Usage:
 class Exchange:
     prompt: str
     answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageInput:
+    """An image that belongs to the prompt."""
+
+    path: str
+    """Its path in the tree."""
+    media_type: str
+    content: bytes = field(repr=False)
+
+    def base64(self) -> str:
+        return b64encode(self.content).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +78,8 @@ class AgentRequest:
     attempt: int
     prompt: str
     system: str = ""
+    images: tuple[ImageInput, ...] = ()
+    """Only for a type whose capabilities have `images`."""
     model: str | None = None
     role: str = ""
     """The name of its role, if any."""

@@ -29,6 +29,8 @@ class Capabilities:
     """The weakest sandbox it may run in without a person confirming its actions."""
     files: bool = True
     """Whether it works in a folder and can change files; otherwise it answers only in text."""
+    images: bool = False
+    """Whether it takes images next to its prompt."""
     schema: bool = False
     """Whether its program can enforce a JSON Schema for the answer; otherwise only the step's contract is checked."""
     vendor: str = ""
@@ -37,6 +39,8 @@ class Capabilities:
     """Whether a `base_url` names the vendor instead, and with it the prices."""
     keys: Mapping[str, Any] = field(default_factory=dict)
     """The keys of its entries under `agents`, besides those of every type: an `AgentKey` for each."""
+    instruction_files: tuple[str, ...] = ()
+    """The files that `instructions: project` looks for in each folder, the first that exists; it needs that key."""
     unsupported: Mapping[str, str] = field(default_factory=dict)
     """Keys that other agents have and this one cannot honour, each with the reason."""
 

@@ -14,7 +14,7 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
-from podium.ports.agent import AgentRequest, AgentResult, OutputParser, Progress, ProgressKind
+from podium.ports.agent import AgentRequest, AgentResult, ImageInput, OutputParser, Progress, ProgressKind
 from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName
 from podium.tasks.report import AttemptResult
@@ -34,6 +34,7 @@ class AgentExchange:
     prompt: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     """Answers of earlier steps that the prompt names as files."""
+    images: tuple[ImageInput, ...] = ()
     request: AgentRequest | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many texts that look like secrets were removed from the prompts, by rule."""

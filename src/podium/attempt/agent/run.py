@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -114,7 +115,7 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
     rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
     exchange = attempt.exchange
     exchange.system, exchange.prompt, exchange.removed = rendered.system, rendered.prompt, rendered.removed
-    exchange.files = rendered.files
+    exchange.files, exchange.images = rendered.files, rendered.images
     if not attempt.work.config.record.get("prompts", True):
         attempt.activity.hide(prompt_lines(rendered.system, rendered.prompt))
     if continues_session(attempt):
@@ -137,7 +138,8 @@ def _request_parts(attempt: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, .
     )
     output = (step.output.kind, step.output.choices, fill_argv(step.output.files, attempt.names))
     limits = written_values(step.settings, ("tools", "network", "env", "dir"))
-    agent = (worker.agent, worker.type, worker.model, worker.config)
+    images = tuple((image.path, sha256(image.content).hexdigest()) for image in exchange.images)
+    agent = (worker.agent, worker.type, worker.model, worker.config, *images)
     files = tuple(exchange.files.items())
     parts = ("agent", *agent, *prompts, *((files,) if files else ()))
     return (*parts, _schema(attempt), globs_of(step, attempt.names), *output, *limits)
@@ -325,6 +327,7 @@ def _request(
         attempt=started.attempt,
         prompt=attempt.exchange.prompt,
         system=attempt.exchange.system,
+        images=attempt.exchange.images,
         model=worker.model,
         role=worker.role or "",
         schema=_schema(attempt),

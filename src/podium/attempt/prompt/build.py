@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -16,13 +16,17 @@ from podium.attempt.host import Host
 from podium.attempt.prompt import excerpt
 from podium.attempt.prompt.earlier_outputs import PlacedOutputs, place_outputs
 from podium.attempt.prompt.feedback import feedback_text, keep_entries
-from podium.attempt.prompt.packed_files import context_of
+from podium.attempt.prompt.images import images_among
+from podium.attempt.prompt.instructions import project_instructions
+from podium.attempt.prompt.packed_files import context_of, named_files
 from podium.attempt.prompt.review_material import FOLDER, material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.core import step_settings
 from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import Meter, as_text
 from podium.core.fast_dataclass import dataclass
-from podium.ports.agent import ServiceAgent
+from podium.ports.agent import ImageInput, ServiceAgent
 from podium.redaction.scan import scrub
 from podium.tasks.partials import render_partial
 from podium.workflow.prompts.quoting import fence, quote_block
@@ -39,6 +43,7 @@ class RenderedPrompt:
     """How many texts that look like secrets were removed, by rule."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Answers of earlier steps that the prompt names as files, by path."""
+    images: tuple[ImageInput, ...] = ()
 
 
 def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> RenderedPrompt:
@@ -54,8 +59,11 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
     names = _Names(attempt.names, feedback, {} if worker is None else worker.parameters)
     system, prompt = (None, attempt.verb.prompt) if worker is None else (worker.system, worker.prompt)
     persona = "" if system is None else _rendered(attempt, system, names, files)
+    instructions = "" if worker is None else _instructions(attempt, worker)
+    persona = f"{persona.strip()}\n\n{instructions}".strip() if instructions else persona
     own, is_placed = _own_prompt(attempt, prompt, names, files)
-    parts = [own, *_additions(attempt, names, files)]
+    images = _images(attempt, worker, files)
+    parts = [own, *_additions(attempt, names, files, [image.path for image in images])]
     if feedback and not is_placed:
         parts.append(feedback_text(attempt.task, entries, heading=True))
     outputs = _outputs(attempt, worker)
@@ -64,7 +72,23 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
     parts.append(_excerpt(attempt))
     parts.append(_shape(attempt))
     text = "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
-    return _scrubbed(host, persona, text, outputs.files)
+    return replace(_scrubbed(host, persona, text, outputs.files), images=images)
+
+
+def _images(
+    attempt: AgentAttempt, worker: ResolvedAgent | None, files: Callable[[], TreeFiles]
+) -> tuple[ImageInput, ...]:
+    context = attempt.step.settings.context
+    if worker is None or not worker.installed.type.capabilities.images or not step_settings.present(context):
+        return ()
+    return images_among(files(), named_files(context, attempt.names, files()))
+
+
+def _instructions(attempt: AgentAttempt, worker: ResolvedAgent) -> str:
+    if worker.config.get("instructions") != "project":
+        return ""
+    folder = as_text(fill(attempt.step.settings.dir or ".", attempt.names), Meter())
+    return project_instructions(attempt.host, worker.installed.type.capabilities.instruction_files, folder)
 
 
 def _scrubbed(host: Host, system: str, prompt: str, files: Mapping[str, str]) -> RenderedPrompt:
@@ -144,7 +168,9 @@ def _parsed(attempt: AgentAttempt, source: step_settings.Prompt) -> Prompt:
     return parse_prompt(source.text, folder=folder, name=name, partials=attempt.work.config.partials)
 
 
-def _additions(attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFiles]) -> Iterator[str]:
+def _additions(
+    attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFiles], images: Sequence[str]
+) -> Iterator[str]:
     host, started, step, config = attempt.host, attempt.started, attempt.step, attempt.work.config
     if started.degrade:
         rung = step_settings.Prompt(step.retry.degrade[started.degrade - 1])
@@ -157,7 +183,9 @@ def _additions(attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFil
         context = replace(context, diff=None)  # The material already has the diff.
     if step_settings.present(context):
         since = attempt.work.run_start
-        packed = context_of(host, context, attempt.names, files(), since=since, tree=started.start)
+        packed = context_of(
+            host, context, attempt.names, files(), since=since, tree=started.start, images=images
+        )
         yield render_partial(config, "files", packed) if packed else ""
 
 

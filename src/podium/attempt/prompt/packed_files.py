@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from podium.attempt.host import Host
@@ -24,6 +24,7 @@ MAX_TEXT_BYTES: Final = MAX_TEXT // 2
 """Largest size of one file or diff in a prompt, whatever the budget."""
 MIN_PIECE_BYTES: Final = 2_000
 """A shorter piece of a file is not packed."""
+ATTACHED: Final = "(attached as an image)"
 GRAPH_WORDS: Final = ("$TARGET_IMPORTS", "$TARGET", "$INTERFACES", "$PUBLIC_API", "$INTERNALS")
 
 
@@ -35,11 +36,13 @@ def context_of(
     *,
     since: Tree | None,
     tree: Tree | None,
+    images: Collection[str] = (),
 ) -> Mapping[str, Any]:
-    """The data of the prompt's section about files; empty if there is nothing to show."""
-    always, include, exclude = (
-        fill_argv(globs, names) for globs in (settings.always, settings.include, settings.exclude)
-    )
+    """The data of the prompt's section about files; empty if there is nothing to show.
+
+    `images` are files that the agent gets as images.
+    """
+    always, include, exclude = _globs(settings, names)
     room = (settings.budget or DEFAULT_BUDGET) * BYTES_PER_TOKEN
     first, rest = _paths(files, always, exclude), _paths(files, include, exclude)
     required, room = _required(files, first, room)
@@ -49,8 +52,10 @@ def context_of(
         room -= len(changed.text)
         fenced = fence(changed.text, "diff") if changed.text else ""
         changes = {"wanted": True, "diff": fenced, "cut": changed.cut}
-    packed, left_out = _packed(files, [path for path in rest if path not in first], room)
-    packed = [*required, *packed]
+    packed, left_out = _packed(
+        files, [path for path in rest if path not in first and path not in images], room
+    )
+    packed = [*required, *packed, *({"path": path, "text": ATTACHED} for path in images)]
     words = [entry for entry in (*always, *include) if entry.startswith(GRAPH_WORDS)]
     if not (changes["wanted"] or packed or left_out or words):
         return {}
@@ -60,6 +65,16 @@ def context_of(
         "left_out": truncate_middle(", ".join(left_out), 4000),
         "unknown": words,
     }
+
+
+def named_files(settings: ContextSettings, names: Names, files: TreeFiles) -> list[str]:
+    """All files that `context` names, whether there is room for them or not."""
+    always, include, exclude = _globs(settings, names)
+    return _paths(files, (*always, *include), exclude)
+
+
+def _globs(settings: ContextSettings, names: Names) -> tuple[tuple[str, ...], ...]:
+    return tuple(fill_argv(globs, names) for globs in (settings.always, settings.include, settings.exclude))
 
 
 def _paths(files: TreeFiles, globs: Sequence[str], exclude: Sequence[str]) -> list[str]:

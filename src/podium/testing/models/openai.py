@@ -159,6 +159,10 @@ def _item(request: ModelRequest, rule: Rule) -> Fields:
     same = {"id": f"call_item{request.results}", "call_id": f"call_test{request.results}", "name": name}
     if _is_free_text(request, name):
         return {"type": "custom_tool_call", **same, "input": str(arguments["input"])}
+    server, separator, tool = name.removeprefix("mcp__").partition("__")
+    if name.startswith("mcp__") and separator:
+        # codex groups the tools of an MCP server in a namespace.
+        same = {**same, "namespace": f"mcp__{server}", "name": tool}
     return {"type": "function_call", **same, "arguments": json.dumps(arguments)}
 
 

@@ -1,6 +1,6 @@
 """OpenAI-compatible HTTP services."""
 
-from typing import Final
+from typing import Final, Literal
 
 from podium.ports import agent_keys
 from podium.ports.agent_keys import AgentKey
@@ -14,6 +14,7 @@ AGENT: Final = AgentType(
         tools=True,
         files=False,
         schema=True,
+        images=True,
         continuity="retold",
         price="unknown",
         vendor="openai",
@@ -22,10 +23,15 @@ AGENT: Final = AgentType(
         keys={
             "base_url": AgentKey(str, "the address of the service", "OpenAI's"),
             "key": agent_keys.KEY,
+            "effort": AgentKey(
+                Literal["minimal", "low", "medium", "high"], "sent as `reasoning_effort`", "the model's"
+            ),
             "temperature": agent_keys.TEMPERATURE,
             "max_tokens": agent_keys.MAX_TOKENS,
             "timeout": agent_keys.TIMEOUT,
+            "instructions": agent_keys.INSTRUCTIONS,
         },
+        instruction_files=("AGENTS.md",),
     ),
     credentials=CREDENTIALS,
 )

@@ -18,7 +18,14 @@ import anyio
 from podium.adapters.agents.api import CREDENTIALS
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
 from podium.adapters.agents.shared.json_lines import count_of
-from podium.adapters.agents.shared.settings import address, count, messages, seconds, temperature, wrong
+from podium.adapters.agents.shared.settings import (
+    address,
+    count,
+    messages,
+    seconds,
+    temperature,
+    wrong,
+)
 from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served
 from podium.core.expressions.values import plain_json
 from podium.core.types import Millis
@@ -104,6 +111,7 @@ def _body(request: AgentRequest) -> dict[str, Any]:
         raise wrong(request, "model", "is missing; name one that the service has")
     optional: dict[str, Any] = {
         "temperature": temperature(request),
+        "reasoning_effort": request.config.get("effort"),
         "max_tokens": count(request, "max_tokens"),
     }
     schema = plain_json(request.schema) if request.schema else None
@@ -112,9 +120,18 @@ def _body(request: AgentRequest) -> dict[str, Any]:
         optional["response_format"] = {"type": "json_schema", "json_schema": shape}
     return {
         "model": request.model,
-        "messages": messages(request),
+        "messages": _messages(request),
         **{key: value for key, value in optional.items() if value is not None},
     }
+
+
+def _messages(request: AgentRequest) -> list[dict[str, Any]]:
+    *earlier, last = messages(request)
+    if not request.images:
+        return [*earlier, last]
+    urls = [f"data:{image.media_type};base64,{image.base64()}" for image in request.images]
+    parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return [*earlier, {**last, "content": [{"type": "text", "text": request.prompt}, *parts]}]
 
 
 def _usage(body: Mapping[str, Any]) -> Usage:

@@ -1,11 +1,12 @@
 """Claude Code."""
 
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from podium.ports import agent_keys
 from podium.ports.agent_keys import AgentKey, Number
 from podium.ports.agent_type import AgentType, Capabilities, Credentials, LoginFile
 
+PermissionMode: TypeAlias = Literal["acceptEdits", "dontAsk", "plan", "bypassPermissions"]
 CREDENTIALS: Final = Credentials(
     keys=("ANTHROPIC_API_KEY",),
     login=LoginFile(
@@ -35,8 +36,21 @@ AGENT: Final = AgentType(
             "max_usd": AgentKey(
                 Number, "dollars at which the program itself stops; the last call may exceed it"
             ),
+            "effort": AgentKey(
+                Literal["low", "medium", "high", "xhigh", "max"], "how much the model thinks", "the program's"
+            ),
+            "permission_mode": AgentKey(
+                PermissionMode,
+                "what a worker may do without asking; `bypassPermissions` only in a sandbox; a reviewer always has `dontAsk`",
+                "acceptEdits",
+            ),
+            "instructions": agent_keys.INSTRUCTIONS,
+            "mcp": agent_keys.MCP,
+            "args": agent_keys.ARGS,
             "server_tools": agent_keys.SERVER_TOOLS,
         },
+        unsupported={"thinking": "its models decide by themselves how long they think; use effort"},
+        instruction_files=("CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"),
     ),
     credentials=CREDENTIALS,
     program="claude",

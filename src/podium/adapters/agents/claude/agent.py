@@ -21,6 +21,7 @@ from podium.adapters.agents.claude import AGENT, CREDENTIALS
 from podium.adapters.agents.claude.session_file import without_totals
 from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
+from podium.adapters.agents.shared.program_keys import MCP, check_command, hosts_of, mcp_servers, options
 from podium.adapters.agents.shared.settings import address
 from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
@@ -52,6 +53,16 @@ SEARCH: Final = "WebSearch"
 """The tool that lets the vendor search the web."""
 WORKER_TOOLS: Final = ("read", "edit", "run")
 REVIEWER_TOOLS: Final = ("read",)
+
+BYPASS: Final = "bypassPermissions"
+MCP_FILE: Final = "mcp.json"
+MCP_VARIABLES: Final[Mapping[str, str]] = {"MCP_CONNECTION_NONBLOCKING": "false", "MCP_TIMEOUT": "30000"}
+OPTIONS: Final[Mapping[str, str]] = {
+    "--betas=": r"[a-z0-9,-]+",
+    "--disallowedTools=": r"[A-Za-z0-9_*() :./,-]+",
+    "--fallback-model=": r"[A-Za-z0-9.,\[\]-]+",
+}
+"""What `args` may have: the beginning of each option, and a pattern for the rest."""
 
 SAFE: Final[Mapping[str, str]] = {
     "DISABLE_AUTOUPDATER": "1",
@@ -86,12 +97,12 @@ class Claude:
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, ClaudeConversation]:
         schema = _schema(request)
         program = ProgramSpec(
-            argv=(*_command(request), *FLAGS, *_flags(request, schema)),
+            argv=(*_command(request), *FLAGS, *_flags(request, schema), *options(request, OPTIONS)),
             env={**SAFE, **_environment(request)},
             stdin=_stdin(request.prompt),
             files=_files(request),
             session_files=(f"{CONFIG_DIR}/projects/*/*.jsonl",),
-            network=_network(request),
+            network=(*_network(request), *hosts_of(mcp_servers(request))),
             streams_progress=True,
             service=_service(request),
             login=LOGIN_FILE if _auth(request.config) == "login" else None,
@@ -105,8 +116,25 @@ def _files(request: AgentRequest) -> dict[str, bytes]:
     return {
         **({SYSTEM_FILE: request.system.encode("utf-8", "replace")} if request.system else {}),
         **({LOGIN_FILE: login} if login is not None else {}),
+        **_mcp_file(request),
         **_session_files(request),
     }
+
+
+def _mcp_file(request: AgentRequest) -> dict[str, bytes]:
+    """The MCP servers, in a file, because an argument could be read by every user of the machine."""
+    servers = {
+        name: {
+            "type": "stdio",
+            "command": server.argv[0],
+            "args": server.argv[1:],
+            "env": dict(server.env),
+            # Otherwise the first turn starts without the tools of a server that is slow to answer.
+            "alwaysLoad": True,
+        }
+        for name, server in mcp_servers(request).items()
+    }
+    return {MCP_FILE: json.dumps({"mcpServers": servers}).encode()} if servers else {}
 
 
 def _session_files(request: AgentRequest) -> dict[str, bytes]:
@@ -143,17 +171,24 @@ def _command(request: AgentRequest) -> tuple[str, ...]:
     words = (command,) if isinstance(command, str) else tuple(command)
     if not words or not all(isinstance(word, str) and word for word in words):
         raise _wrong(request, "command", "is not a program, or a list of a program and its arguments")
+    check_command(request, words)
     return words
 
 
 def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
     tools = _offered(request)
     # File tools are not listed as allowed: without that they work in the workspace only, with it they work anywhere.
+    servers = mcp_servers(request)
     allowed = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
+    allowed += [f"mcp__{name}" for name in servers]
     yield f"--model={request.model or AGENT.model}"
     yield f"--max-turns={_turns(request)}"
     yield from _budget(request)
-    yield f"--permission-mode={'dontAsk' if request.judge else 'acceptEdits'}"
+    yield f"--permission-mode={_permission_mode(request)}"
+    if request.config.get("effort"):
+        yield f"--effort={request.config['effort']}"
+    if servers:
+        yield f"--mcp-config={request.home / MCP_FILE}"
     # --tools takes only names: the name in a rule like "Bash(git *)" is the part before the bracket.
     yield f"--tools={','.join(dict.fromkeys(tool.partition('(')[0] for tool in tools))}"
     if allowed:
@@ -168,6 +203,17 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
         yield f"--json-schema={schema}"
 
 
+def _permission_mode(request: AgentRequest) -> str:
+    if request.judge:
+        return "dontAsk"
+    mode = str(request.config.get("permission_mode") or "acceptEdits")
+    if mode == BYPASS and not request.sandboxed:
+        raise _wrong(request, "permission_mode", f"is {mode}, which needs a sandbox: sandbox: bubblewrap")
+    if mode == BYPASS and any("(" in tool for tool in request.tools or ()):
+        raise _wrong(request, "permission_mode", f"is {mode}, which would ignore rules such as Bash(git *)")
+    return mode
+
+
 def _offered(request: AgentRequest) -> tuple[str, ...]:
     tools = tuple(_tools(request))
     # A reviewer only reads, even if its role allows other tools for other steps.
@@ -177,6 +223,8 @@ def _offered(request: AgentRequest) -> tuple[str, ...]:
 def _tools(request: AgentRequest) -> Iterator[str]:
     default = REVIEWER_TOOLS if request.judge else WORKER_TOOLS
     for word in default if request.tools is None else request.tools:
+        if word == MCP:
+            continue
         if word in TOOLS:
             yield from TOOLS[word]
         elif word[:1].isupper() and "," not in word:
@@ -184,7 +232,7 @@ def _tools(request: AgentRequest) -> Iterator[str]:
         else:
             raise ConfigurationError(
                 f'step "{request.step}": tools has "{word}", which is not a tool of claude',
-                hint=f"use {', '.join(TOOLS)}, or a name such as Bash or Bash(git diff *)",
+                hint=f"use {', '.join(TOOLS)}, {MCP}, or a name such as Bash or Bash(git diff *)",
             )
 
 
@@ -219,6 +267,9 @@ def _environment(request: AgentRequest) -> dict[str, str]:
         key, url = DUMMY_KEY, URL
     return {
         "CLAUDE_CONFIG_DIR": str(request.home / CONFIG_DIR),
+        **(MCP_VARIABLES if mcp_servers(request) else {}),
+        # Otherwise the program refuses this mode to root.
+        **({"IS_SANDBOX": "1"} if _permission_mode(request) == BYPASS else {}),
         **({KEY: key} if key else {}),
         **({"ANTHROPIC_BASE_URL": str(url)} if url else {}),
     }

@@ -25,6 +25,7 @@ AGENT: Final = AgentType(
     capabilities=Capabilities(
         tools=False,
         schema=True,
+        images=True,
         continuity="session",
         price="priced",
         vendor="openai",
@@ -35,6 +36,9 @@ AGENT: Final = AgentType(
             "key": agent_keys.KEY,
             "base_url": agent_keys.BASE_URL,
             "effort": AgentKey(Effort, "how much the model thinks", "the model's"),
+            "instructions": agent_keys.INSTRUCTIONS,
+            "mcp": agent_keys.MCP,
+            "args": agent_keys.ARGS,
             "server_tools": agent_keys.SERVER_TOOLS,
         },
         unsupported={
@@ -42,6 +46,7 @@ AGENT: Final = AgentType(
             "permission_mode": "codex exec never asks; what it may do is decided by its sandbox, and by touches",
             "max_turns": "its program has no such limit; use timeout of the step",
         },
+        instruction_files=("AGENTS.md",),
     ),
     credentials=CREDENTIALS,
     program="codex",

@@ -13,13 +13,21 @@ have network access. stream.py parses its output. Tested with 0.166.0.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.adapters.agents.codex import AGENT, CREDENTIALS, EFFORTS
 from podium.adapters.agents.codex.stream import CodexConversation
 from podium.adapters.agents.codex.strict_schema import strict
-from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, server_tools, service
+from podium.adapters.agents.shared.broker import (
+    DUMMY_KEY,
+    URL,
+    host_of,
+    is_brokered,
+    server_tools,
+    service,
+)
+from podium.adapters.agents.shared.program_keys import check_command, hosts_of, mcp_servers, options
 from podium.adapters.agents.shared.settings import address, seconds, wrong
 from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
@@ -68,6 +76,16 @@ FLAGS: Final = (
 )
 
 
+OPTIONS: Final[Mapping[str, str]] = {
+    "--config=model_verbosity=": r"(low|medium|high)",
+    "--config=model_reasoning_summary=": r"(auto|concise|detailed|none)",
+    "--config=service_tier=": r"(default|flex|priority)",
+}
+"""What `args` may have: the beginning of each option, and a pattern for the rest."""
+PROXY_VARIABLES: Final = ("HTTPS_PROXY", "NO_PROXY")
+MCP_START_S: Final = 30
+
+
 class Codex:
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, CodexConversation]:
         schema = None if request.schema is None else strict(request.schema)
@@ -80,18 +98,23 @@ class Codex:
             argv=(
                 *_program(request),
                 *FLAGS,
+                *options(request, OPTIONS),
                 *_flags(request, structured=schema is not None),
                 *resume,
                 "-",
             ),
             env=_environment(request),
             stdin=_bytes(request.prompt),
-            network=() if is_brokered(request) else _network(request),
+            network=(
+                *(() if is_brokered(request) else _network(request)),
+                *hosts_of(mcp_servers(request)),
+            ),
             service=_service(request),
             login=LOGIN_FILE if _auth(request) == "login" else None,
             files={
                 **{name: _bytes(text) for name, text in files.items()},
                 **_login_file(request),
+                **_images(request),
                 **({} if session is None else session.files),
             },
             session_files=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
@@ -122,6 +145,13 @@ def _login_file(request: AgentRequest) -> dict[str, bytes]:
     return {} if login is None else {LOGIN_FILE: login}
 
 
+def _images(request: AgentRequest) -> dict[str, bytes]:
+    return {
+        f"{FOLDER}/images/{number}.{image.media_type.partition('/')[2]}": image.content
+        for number, image in enumerate(request.images, start=1)
+    }
+
+
 def _auth_hint(request: AgentRequest) -> str:
     """What the user has to do if the vendor does not accept the login or the key."""
     if _auth(request) == "login":
@@ -147,6 +177,7 @@ def _program(request: AgentRequest) -> tuple[str, ...]:
     words = (command,) if isinstance(command, str) else tuple(command or (AGENT.program,))
     if not all(isinstance(word, str) and word for word in words):
         raise wrong(request, "command", "must be a program name, or a list of a program and its arguments")
+    check_command(request, words)
     return words
 
 
@@ -157,6 +188,7 @@ def _flags(request: AgentRequest, *, structured: bool) -> Iterator[str]:
     yield f"--cd={request.cwd}"
     if not request.resumable:
         yield "--ephemeral"
+    yield from (f"--image={request.home / name}" for name in _images(request))
     if structured:
         yield f"--output-schema={request.home / SCHEMA_FILE}"
 
@@ -213,8 +245,27 @@ def _tables(request: AgentRequest) -> dict[str, dict[str, Any]]:
         "shell_environment_policy": {"ignore_default_excludes": False, "exclude": keys},
         "sandbox_workspace_write": {"network_access": False, "exclude_slash_tmp": True},
         "model_providers.podium": _provider(request),
+        **_mcp(request),
         **{f"projects.{_toml(folder)}": {"trust_level": "untrusted"} for folder in folders},
     }
+
+
+def _mcp(request: AgentRequest) -> dict[str, dict[str, Any]]:
+    tables: dict[str, dict[str, Any]] = {}
+    for name, server in mcp_servers(request).items():
+        tables[f"mcp_servers.{name}"] = {
+            "command": server.argv[0],
+            "args": list(server.argv[1:]),
+            # A server gets only what is named here.
+            "env_vars": [word for name in PROXY_VARIABLES for word in (name, name.lower())],
+            # Otherwise codex would refuse each call, because there is no one to approve it.
+            "default_tools_approval_mode": "approve",
+            # Otherwise the first turn starts without the tools of a server that is slow to answer.
+            "required": True,
+            "startup_timeout_sec": MCP_START_S,
+        }
+        tables[f"mcp_servers.{name}.env"] = dict(server.env)
+    return tables
 
 
 def _provider(request: AgentRequest) -> dict[str, Any]:

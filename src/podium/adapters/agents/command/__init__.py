@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from podium.ports import agent_keys
 from podium.ports.agent_keys import AgentKey, Texts
 from podium.ports.agent_type import AgentType, Capabilities
 
@@ -18,7 +19,9 @@ AGENT: Final = AgentType(
             "args": AgentKey(Texts, "appended to `command`"),
             "resume": AgentKey(str | Texts, "the command that continues a conversation, with `{session}`"),
             "exit_codes": AgentKey(dict[str, str], "the meaning of exit codes: a word for each"),
+            "instructions": agent_keys.INSTRUCTIONS,
         },
+        instruction_files=("AGENTS.md",),
     ),
     listed=False,
 )

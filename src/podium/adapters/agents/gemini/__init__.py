@@ -3,7 +3,7 @@
 from typing import Final
 
 from podium.ports import agent_keys
-from podium.ports.agent_keys import AgentKey
+from podium.ports.agent_keys import AgentKey, Tokens
 from podium.ports.agent_type import AgentType, Capabilities, Credentials
 
 CREDENTIALS: Final = Credentials(keys=("GEMINI_API_KEY",))
@@ -21,6 +21,8 @@ AGENT: Final = AgentType(
             "key": agent_keys.KEY,
             "base_url": agent_keys.BASE_URL,
             "max_turns": agent_keys.MAX_TURNS,
+            "thinking": AgentKey(Tokens, "how many tokens the model may think", "the program's"),
+            "instructions": agent_keys.INSTRUCTIONS,
             "server_tools": agent_keys.SERVER_TOOLS,
         },
         unsupported={
@@ -30,6 +32,7 @@ AGENT: Final = AgentType(
             "mcp": "it starts no servers in a folder that it does not trust, and it must not trust a workspace",
             "args": "Podium itself sets the options that matter, and no other one was found safe and useful",
         },
+        instruction_files=("GEMINI.md", "AGENTS.md"),
     ),
     credentials=CREDENTIALS,
     program="gemini",

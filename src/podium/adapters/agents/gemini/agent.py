@@ -21,7 +21,7 @@ from typing import Any, Final
 from podium.adapters.agents.gemini import AGENT, CREDENTIALS
 from podium.adapters.agents.gemini.stream import GeminiConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
-from podium.adapters.agents.shared.settings import address, wrong
+from podium.adapters.agents.shared.settings import address, count, wrong
 from podium.credentials import key_names, missing
 from podium.errors import ConfigurationError
 from podium.ports.agent import AgentRequest, ProgramSpec
@@ -138,6 +138,7 @@ def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dic
         # The run retries by itself, because it knows the limits.
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 1},
         "model": {"maxSessionTurns": _number(request, "max_turns", MAX_TURNS), "skipNextSpeakerCheck": True},
+        **_thinking(request),
         "tools": {"core": list(tools)},
         # Contains the nonce, so no file of the tree has this name: it reads the role's text and no GEMINI.md.
         "context": {"fileName": system},
@@ -147,6 +148,15 @@ def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dic
         "experimental": {"enableAgents": False},
         "mcp": {"allowed": []},
     }
+
+
+def _thinking(request: AgentRequest) -> dict[str, Any]:
+    budget = count(request, "thinking")
+    if budget is None:
+        return {}
+    config = {"generateContentConfig": {"thinkingConfig": {"thinkingBudget": budget}}}
+    override = {"match": {"model": request.model or AGENT.model}, "modelConfig": config}
+    return {"modelConfigs": {"customOverrides": [override]}}
 
 
 def _policy(tools: tuple[str, ...]) -> str:

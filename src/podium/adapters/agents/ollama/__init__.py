@@ -13,6 +13,7 @@ AGENT: Final = AgentType(
         tools=True,
         files=False,
         schema=True,
+        images=True,
         continuity="retold",
         price="free",
         needs="limits",
@@ -24,7 +25,9 @@ AGENT: Final = AgentType(
             "max_tokens": agent_keys.MAX_TOKENS,
             "timeout": agent_keys.TIMEOUT,
             "tiers": AgentKey(dict[str, Any], "models by the memory of the graphics card", "built in"),
+            "instructions": agent_keys.INSTRUCTIONS,
         },
+        instruction_files=("AGENTS.md",),
     ),
     local_models="podium.adapters.agents.ollama.tiers:local_models",
 )

@@ -142,9 +142,11 @@ def _body(request: AgentRequest, model: str) -> dict[str, Any]:
         "num_ctx": count(request, "context_window"),
     }
     schema = None if request.schema is None else plain_json(request.schema) or "json"
+    *earlier, last = messages(request)
+    images = [image.base64() for image in request.images]
     return {
         "model": model,
-        "messages": messages(request),
+        "messages": [*earlier, {**last, "images": images} if images else last],
         "stream": True,
         "options": {key: value for key, value in options.items() if value is not None},
         **({} if schema is None else {"format": schema}),
