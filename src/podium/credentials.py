@@ -8,13 +8,14 @@ current file.
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -42,7 +43,7 @@ def key_names(needs: Credentials | None, config: Mapping[str, Any]) -> tuple[str
     if needs is None or (needs.login is not None and config.get("auth") == "login"):
         return ()
     named = config.get("key")
-    if named:
+    if named and isinstance(named, str | list | tuple):  # An expression has no value before the run.
         return (named,) if isinstance(named, str) else tuple(named)
     return () if needs.keyless_at_base_url and config.get("base_url") else needs.keys
 
@@ -70,6 +71,38 @@ def missing(
     if needs is None or not needs.required or not unset:
         return ""
     return f"{unset[0]} is not set: export it" + ("" if login is None else f", or log in: {login.how}")
+
+
+def expired_login(login: LoginFile | None, content: bytes | None, now_s: float) -> str:
+    """What the user must do about a login that has ended and that its program cannot renew; "" if nothing."""
+    if login is None or content is None:
+        return ""
+    try:
+        value = json.loads(content)
+        ends = _end_of(_at(value, login.expires))
+        if ends is None or ends > now_s or _at(value, login.renewal):
+            return ""
+        date = f"{datetime.fromtimestamp(ends, UTC):%Y-%m-%d %H:%M}"
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        return ""
+    return f"its login ended on {date} UTC: {login.how}"
+
+
+def _at(value: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if keys else None
+
+
+def _end_of(value: Any) -> float | None:
+    """In seconds since 1970: of milliseconds, of ISO 8601, or of the field `exp` of a JSON Web Token."""
+    if isinstance(value, str) and value.count(".") == 2:
+        payload = value.split(".")[1]
+        value = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))).get("exp")
+        return float(value) if isinstance(value, int | float) else None
+    if isinstance(value, str):
+        return datetime.fromisoformat(value).timestamp()
+    return float(value) / 1000 if isinstance(value, int | float) else None
 
 
 def read_keys(agents: UsedAgents, env: Mapping[str, str]) -> dict[str, str]:
@@ -137,7 +170,7 @@ def _is_renewed(file: LoginFile, old: bytes, new: bytes) -> bool:
     try:
         before, after = json.loads(old), json.loads(new)
         earlier, later = _time(file, before), _time(file, after)
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return False
     return earlier < later < time.time() + MAX_FUTURE_S and _is_same(before, after, "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -107,23 +108,56 @@ def make_host(
     env: Mapping[str, str] = os.environ,
 ) -> Host:
     """The host of a run. `sandbox` is the level that the user typed; `stand_in` replaces all agents."""
+    from dataclasses import replace
+
+    is_simulated = stand_in is not None or replay is not None
+    context = _context(run, workflow, sandbox, is_simulated=is_simulated)
+    return host_for_run(replace(context, record=record, replay=replay), project, stand_in=stand_in, env=env)
+
+
+def _context(run: RunId, workflow: Workflow, sandbox: str | None, *, is_simulated: bool) -> RunContext:
     from podium.adapters.agents.registry import InstalledAgents
     from podium.app.run.preflight import uses_model_agents
     from podium.tasks.run_context import RunContext
 
-    agents_simulated = stand_in is not None or replay is not None
-    context = RunContext(
+    return RunContext(
         id=run,
         works_in_project=workflow.config.works_in_project,
         secrets=workflow.config.secrets,
         agents=agent_uses(workflow),
-        uses_models=uses_model_agents(workflow, {} if agents_simulated else InstalledAgents()),
+        uses_models=uses_model_agents(workflow, {} if is_simulated else InstalledAgents()),
         sandbox=sandbox,
-        record=record,
-        replay=replay,
-        agents_simulated=agents_simulated,
+        agents_simulated=is_simulated,
     )
-    return host_for_run(context, project, stand_in=stand_in, env=env)
+
+
+@contextmanager
+def trial_host(
+    workflow: Workflow, project: Path, *, sandbox: str | None, env: Mapping[str, str] = os.environ
+) -> Iterator[Host]:
+    """A host for commands that are tried before any run; nothing of it remains in the project."""
+    import secrets
+    import tempfile
+    from dataclasses import replace
+
+    from podium.attempt.workspace.folder_pool import discard_workspace
+    from podium.core.hash_chain import RunId
+    from podium.process.sweep import sweep
+
+    # Without a value a gate cannot run; that it is missing is reported elsewhere.
+    unset = {name: f"no-value-of-{name}" for name in workflow.config.secrets if not env.get(name)}
+    with tempfile.TemporaryDirectory(prefix="podium-trial-") as folder:
+        run = RunId(f"trial-{secrets.token_hex(4)}")
+        context = _context(run, workflow, sandbox, is_simulated=False)
+        made = host_for_run(context, project, env={**env, **unset}, store=Path(folder) / "git")
+        # Outside of git commands run in the project itself, where Podium's folder must stay hidden.
+        host = made if made.repository is None else replace(made, state_dir=Path(folder))
+        try:
+            yield host
+        finally:
+            sweep(host.marker)
+            for place in (host.work_dir, host.run_dir):
+                discard_workspace(place)
 
 
 def host_for_run(
@@ -132,8 +166,9 @@ def host_for_run(
     *,
     stand_in: Agent | None = None,
     env: Mapping[str, str] = os.environ,
+    store: Path | None = None,
 ) -> Host:
-    """The host that carries out the tasks of a run on this machine."""
+    """The host that carries out the tasks of a run on this machine. `store` replaces Podium's git folder in the project."""
     from podium.adapters.prices import public_price
     from podium.adapters.sandboxes.select import select_sandboxes
     from podium.attempt.host import Host
@@ -166,7 +201,7 @@ def host_for_run(
         project=project,
         state_dir=paths.state_dir,
         work_dir=paths.work_dir(context.id),
-        repository=find(project, paths.trees, marker),
+        repository=find(project, store or paths.trees, marker),
         agents=agents,
         sandboxes=select_sandboxes(context.sandbox, uses_models=context.uses_models),
         marker=marker,

@@ -42,7 +42,7 @@ def project(tmp_path: Path, server: ModelServer) -> Iterator[Project]:
         (bin_dir / name).write_text(f"#!/bin/sh\necho '{version}'\n")
         (bin_dir / name).chmod(0o755)
     with closing(
-        new_project(tmp_path / "p", {"flow.yaml": FLOW.format(url=server.url, model="llama3")})
+        new_project(tmp_path / "p", {"flow.yaml": FLOW.format(url=server.url, model="small")})
     ) as own:
         own.env["PATH"] = f"{bin_dir}:/usr/local/bin:/usr/bin:/bin"
         yield own
@@ -95,7 +95,7 @@ def test_a_workflow_that_could_not_run_is_exit_1_with_what_to_do(project: Projec
 def test_a_probe_asks_the_model_once_by_the_way_that_attempts_take(
     project: Project, server: ModelServer
 ) -> None:
-    found = project.podium("doctor", "flow.yaml", "--probe", "--agent", "local", "--json")
+    found = project.podium("doctor", "flow.yaml", "--ping", "--agent", "local", "--json")
 
     (probe,) = found.data()["probes"]
     assert (probe["ok"], probe["tokens"], probe["cost_usd"]) == (True, 13, 0)
@@ -104,12 +104,12 @@ def test_a_probe_asks_the_model_once_by_the_way_that_attempts_take(
 
 
 def test_a_probe_that_fails_says_why_and_is_exit_1(project: Project, server: ModelServer) -> None:
-    server.rules[:] = [Rule(status=404, error="model 'llama3' not found")]
+    server.rules[:] = [Rule(status=404, error="model 'small' not found")]
 
-    found = project.podium("doctor", "flow.yaml", "--probe", "--agent", "local")
+    found = project.podium("doctor", "flow.yaml", "--ping", "--agent", "local")
 
     assert found.code == 1
-    assert "failed: model 'llama3' not found; get it with: ollama pull llama3" in found.out
+    assert "failed: model 'small' not found; get it with: ollama pull small" in found.out
 
 
 @pytest.mark.req("C20")

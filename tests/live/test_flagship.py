@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ from tests.live.verdicts import Judging
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
+NO_SERVICE = "agents:\n" + "".join(
+    f"  {name}: {{base_url: 'http://127.0.0.1:9'}}\n"
+    for name in ("api", "claude", "codex", "gemini", "ollama")
+)
+"""Keys of the tests are sent to no vendor."""
 KEYS = {
     "ANTHROPIC_API_KEY": "sk-dummy-of-claude-4711",
     "OPENAI_API_KEY": "sk-dummy-of-codex-4712",
@@ -172,7 +178,10 @@ def example(tmp_path: Path) -> Iterator[Project]:
     }
     with closing(new_project(tmp_path / "p", files)) as own:
         folders = {str(Path(found(name)).parent) for name in INSTALLED}
-        own.env["PATH"] = os.pathsep.join((*folders, os.environ.get("PATH", os.defpath)))
+        # The gates start pytest and ruff.
+        tools = str(Path(sys.executable).parent)
+        own.env["PATH"] = os.pathsep.join((*folders, tools, os.environ.get("PATH", os.defpath)))
+        own.put({".podium/config.yaml": NO_SERVICE})
         yield own
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,13 +19,17 @@ import yaml
 from podium import __version__
 from podium.app.agents import AgentListing, list_agents, version_of
 from podium.app.author.load import resolved
+from podium.app.gate_trials import GateReport
 from podium.app.run import preflight
 from podium.app.run.drive import Observer
-from podium.app.run.preflight import agents_not_ready, unsupported
+from podium.app.run.preflight import agents_in_use, agents_not_ready, unsupported, unusable_keys
 from podium.app.run.start import RunRequest
+from podium.attempt.host import Host
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Workflow
+from podium.credentials import auth_of
 from podium.errors import ConfigurationError
+from podium.git.repository import read_head
 from podium.ports.agent import Agents
 from podium.ports.runtime import DrivenRun
 from podium.ports.sandbox import Sandbox
@@ -70,10 +75,22 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class FreeCheck:
+    """What an agent's service answered to a question that costs nothing."""
+
+    agent: str
+    ok: bool | None
+    """None: it could not be told."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Checkup:
     machine: MachineReport
     agents: tuple[AgentListing, ...]
+    checks: tuple[FreeCheck, ...]
     probes: tuple[Probe, ...]
+    gates: tuple[GateReport, ...]
     problems: tuple[str, ...]
     """Why the workflow could not run; empty if it could, or if none was named."""
 
@@ -101,6 +118,42 @@ async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> MachineReport:
 
 async def agents_of(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[AgentListing, ...]:
     return await list_agents(workflow.config.agents, agents, env)
+
+
+async def check_agents(
+    workflow: Workflow, agents: Agents, env: Mapping[str, str], listings: Iterable[AgentListing]
+) -> tuple[FreeCheck, ...]:
+    """Ask the services of the agents that lack nothing, all at once."""
+    answers: dict[str, FreeCheck] = {}
+
+    async def ask(listing: AgentListing) -> None:
+        agent = agents.get(listing.type)
+        config = workflow.config.agents.get(listing.name, {})
+        if agent is None or listing.wanting or not agent.type.check or auth_of(agent, config, env) == "login":
+            return
+        module, _, name = agent.type.check.partition(":")
+        answer = await getattr(import_module(module), name)(config, env)
+        answers[listing.name] = FreeCheck(listing.name, answer.ok, answer.message)
+
+    async with anyio.create_task_group() as group:
+        for listing in listings:
+            group.start_soon(ask, listing)
+    return tuple(answers[name] for name in sorted(answers))
+
+
+def problems_before_run(
+    workflow: Workflow, host: Host, checks: Iterable[FreeCheck], gates: Iterable[GateReport]
+) -> tuple[str, ...]:
+    """What only a prepared host can tell: keys, gates, services, and the repository."""
+    failed = {check.agent: check.message for check in checks if check.ok is False}
+    used = agents_in_use(workflow, host.agents, host.host_env)
+    is_empty = host.repository is not None and read_head(host.repository).commit is None
+    return (
+        *(("the repository has no commits; git add -A && git commit",) if is_empty else ()),
+        *unusable_keys(workflow, host),
+        *(f"agent {name}: {failed[name]}" for name in used if name in failed),
+        *(f"{gate.label}: {gate.command}: {gate.message}" for gate in gates if gate.stops),
+    )
 
 
 def problems_of(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Mapping
 from typing import Any
 
-from podium.credentials import missing, with_auth
+from podium.credentials import expired_login, missing, with_auth
 from podium.ports.agent import Agents, InstalledAgent
 from podium.ports.agent_type import AgentType
 
@@ -63,8 +64,11 @@ def wanting(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, 
         return (
             f"{word} is not installed, or not on the PATH; agents.{agent_type.name}.command may name its path"
         )
-    has_login = agent.login() is not None
-    return missing(agent_type.credentials, with_auth(agent, config, env), env, has_login=has_login)
+    login, settings = agent.login(), with_auth(agent, config, env)
+    lacks = missing(agent_type.credentials, settings, env, has_login=login is not None)
+    if lacks or agent_type.credentials is None or settings.get("auth") != "login":
+        return lacks
+    return expired_login(agent_type.credentials.login, login, time.time())
 
 
 def _word(agent_type: AgentType, config: Mapping[str, Any]) -> str | None:

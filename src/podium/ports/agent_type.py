@@ -6,7 +6,7 @@ A package outside Podium registers an `AgentType` under the entry point group `p
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.agent_capabilities import Capabilities
@@ -14,7 +14,7 @@ from podium.workflow.agent_capabilities import Capabilities
 if TYPE_CHECKING:
     from podium.ports.agent import Agent, ServiceAgent
 
-__all__ = ["SERVER_TOOLS", "AgentType", "Capabilities", "Credentials", "LoginFile"]
+__all__ = ["SERVER_TOOLS", "AgentCheck", "AgentType", "Capabilities", "Credentials", "LoginFile"]
 
 ServerTool: TypeAlias = Literal[
     "web_search",
@@ -46,6 +46,10 @@ class LoginFile:
     """The command or instruction by which the user logs in."""
     variable: str = ""
     """The environment variable that overrides `folder`."""
+    expires: tuple[str, ...] = ()
+    """The path of keys to the time at which the login ends, or to a JSON Web Token that has it; empty if it does not tell."""
+    renewal: tuple[str, ...] = ()
+    """The path of keys to the token with which its program renews the login."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,17 @@ class Credentials:
     """Whether it needs no key with a `base_url`, unless the settings name one."""
     login: LoginFile | None = None
     """The login that it can use instead: always with `auth: login`, otherwise if no key is set."""
+
+
+class AgentCheck(NamedTuple):
+    """Whether an agent could answer, as far as can be learned at no cost."""
+
+    ok: bool | None
+    """None if that cannot be told."""
+    message: str
+    """Why not, or why it cannot be told."""
+    models: frozenset[str] = frozenset()
+    """The models that the service lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +98,9 @@ class AgentType:
     """Its rank among the agents to use if a step names none: 1 is tried first. 0: it is used only if named."""
     listed: bool = True
     """Whether `podium agents` lists it even if it is not configured."""
+    check: str = ""
+    """`module:name` of an async function of the agent's settings and the environment that asks, at no cost, whether the
+    agent could answer; returns an `AgentCheck`. Not called for an agent with a login."""
     local_models: str = ""
     """`module:name` of a function that returns the local models for this machine, for `podium agents --gpu`."""
 

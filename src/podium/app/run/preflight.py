@@ -6,17 +6,27 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from podium.attempt.host import Host
 from podium.attempt.programs import default_agent, preferred_names, wanting
 from podium.core.expressions.nodes import Node
-from podium.core.expressions.templates import chain_of
+from podium.core.expressions.templates import Text, chain_of
 from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Start
-from podium.core.model import Agent, Call, Command, Git, Step, Workflow
+from podium.core.model import (
+    Agent,
+    Call,
+    Command,
+    Git,
+    Step,
+    Workflow,
+)
 from podium.core.queries.steps import all_steps, inner_steps, top_steps
 from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Address
+from podium.credentials import key_names, with_auth
 from podium.errors import ConfigurationError
-from podium.ports.agent import Agents
+from podium.ports.agent import Agents, InstalledAgent
+from podium.redaction.encodings import SHORTEST
 from podium.redaction.mask import Mask
 from podium.workflow.agent_capabilities import AUTO, AgentTypes
 
@@ -65,6 +75,40 @@ def agents_not_ready(workflow: Workflow, agents: Agents, env: Mapping[str, str])
     return tuple(
         dict.fromkeys(line for step in top_steps(workflow) for line in _unready(step, workflow, agents, env))
     )
+
+
+def agents_in_use(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the agents without which a step could not work: its only one, as far as the file tells."""
+    likely = (_likely(verb, inner.config, agents, env) for _, verb, inner in agent_steps(workflow))
+    return tuple(dict.fromkeys(next(iter(kinds)) for kinds in likely if len(kinds) == 1))
+
+
+def unusable_keys(workflow: Workflow, host: Host) -> tuple[str, ...]:
+    """One line per step whose agent has a key that would not be masked, so that no attempt would start."""
+    lines = (
+        f'step "{at}": {line}'
+        for at, verb, inner in agent_steps(workflow)
+        for name, kind in _likely(verb, inner.config, host.agents, host.host_env).items()
+        for line in _unusable(host, name, host.agents[kind], inner.config.agents.get(name, {}))
+    )
+    return tuple(dict.fromkeys(lines))
+
+
+def _unusable(host: Host, name: str, agent: InstalledAgent, config: Mapping[str, Any]) -> Iterator[str]:
+    named = config.get("key")
+    if isinstance(named, Node | Text):
+        if not host.secrets:
+            yield f"agents.{name}.key is known only during the run; declare the variables it may name: secrets: [...]"
+        return
+    for variable in key_names(agent.type.credentials, with_auth(agent, config, host.host_env)):
+        value = host.host_env.get(variable, "")
+        if value and not host.mask.hides(value):
+            fact = (
+                f"{len(value)} characters are too few to mask it in logs; check its value"
+                if len(value) < SHORTEST
+                else f"it is not masked in this run; declare it: secrets: [{variable}]"
+            )
+            yield f"{name} takes its key from {variable}: {fact}"
 
 
 def agents_without_price(workflow: Workflow, types: AgentTypes) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from podium.app.run.preflight import (
     masked_env,
     reject_secret_values,
     unsupported,
+    unusable_keys,
 )
 from podium.app.user_projects import remember_project
 from podium.app.values import own_name
@@ -192,7 +193,11 @@ def check_preflight(prepared: PreparedRun, source: RunSource) -> None:
             f'{source.file} uses "{names[0]}", whose price is unknown, and limits.unknown_cost is refuse',
             hint=f"write agents.{names[0]}.price, or unknown_cost: ask",
         )
-    unable = () if host.context.agents_simulated else agents_not_ready(workflow, host.agents, host.host_env)
+    unable = (
+        ()
+        if host.context.agents_simulated
+        else (*agents_not_ready(workflow, host.agents, host.host_env), *unusable_keys(workflow, host))
+    )
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(f"{source.file}: these agents are not ready:\n{lines}")
@@ -272,7 +277,12 @@ def _base(host: Host, workflow: Workflow, *, dirty: bool) -> tuple[Tree | None, 
     if host.repository is None:
         return None, facts, ()
     head = read_head(host.repository)
-    facts = replace(facts, branch=head.branch or "", base=head.commit or "")
+    if head.commit is None:
+        raise ConfigurationError(
+            "the repository has no commits, so there is nothing to start from",
+            hint='git add -A && git commit -m "First commit"',
+        )
+    facts = replace(facts, branch=head.branch or "", base=head.commit)
     changed = read_uncommitted(host.repository)
     if not changed:
         return head.tree, facts, ()

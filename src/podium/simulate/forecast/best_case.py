@@ -7,11 +7,11 @@ from typing import Any, assert_never
 
 from podium.core import model
 from podium.core.addresses import FINALLY, ROOT, child, gates
+from podium.core.queries.static_names import UNKNOWN
 from podium.core.types import Address
 from podium.simulate.forecast.breaker_costs import FAILED
 from podium.simulate.forecast.paths import exits_of
 from podium.simulate.forecast.static_values import (
-    UNKNOWN,
     StaticValues,
     holds,
     item_count,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from podium.core.expressions.nodes import ExprError, NeedFact, Node
 from podium.core.expressions.templates import fill
 from podium.core.model import Call, ForEach, Set, Workflow
+from podium.core.queries.static_names import UNKNOWN, StaticNames
 from podium.simulate.loop_lists import all_steps
-
-UNKNOWN: Final = object()
 
 
 class StaticValues(NamedTuple):
@@ -62,42 +61,6 @@ def values_in_call(verb: Call, values: StaticValues) -> StaticValues:
 
 def value_of(value: Any, values: StaticValues) -> Any:
     try:
-        return fill(value, _Names(values))
+        return fill(value, StaticNames(values.inputs, values.vars))
     except (NeedFact, ExprError):
         return UNKNOWN
-
-
-class _Values(Mapping[str, Any]):
-    __slots__ = ("_values",)
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-
-    def __getitem__(self, key: str) -> Any:
-        value = self._values.get(key, UNKNOWN)
-        return _unknown(key) if value is UNKNOWN else value
-
-    def __iter__(self) -> NoReturn:
-        _unknown("all of them")
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-
-class _Names:
-    """Unknown names raise NeedFact, not a missing value, because `default` would replace a missing value."""
-
-    __slots__ = ("_maps",)
-
-    def __init__(self, values: StaticValues) -> None:
-        self._maps = {"inputs": _Values(values.inputs), "vars": _Values(values.vars)}
-
-    def lookup(self, name: str) -> Any:
-        return self._maps[name] if name in self._maps else _unknown(name)
-
-    def fact(self, query: tuple[str, str]) -> Any:
-        return _unknown(query[1])
-
-
-def _unknown(name: str) -> NoReturn:
-    raise NeedFact(("unknown", name))

@@ -33,6 +33,7 @@ from podium.core.model import (
 )
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.queries.graph import WORK
+from podium.core.queries.static_names import UNKNOWN
 from podium.core.types import Address
 from podium.simulate.forecast.cost_tables import (
     NEVER,
@@ -48,7 +49,6 @@ from podium.simulate.forecast.cost_tables import (
 )
 from podium.simulate.forecast.paths import Walk, walk_sequence
 from podium.simulate.forecast.static_values import (
-    UNKNOWN,
     StaticValues,
     count,
     holds,

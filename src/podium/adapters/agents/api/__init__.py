@@ -9,6 +9,7 @@ from podium.ports.agent_type import AgentType, Capabilities, Credentials
 CREDENTIALS: Final = Credentials(keys=("OPENAI_API_KEY",), keyless_at_base_url=True)
 AGENT: Final = AgentType(
     name="api",
+    check="podium.adapters.agents.shared.model_list:check_api",
     make="podium.adapters.agents.api.agent:Api",
     capabilities=Capabilities(
         tools=True,

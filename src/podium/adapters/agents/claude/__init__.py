@@ -14,11 +14,14 @@ CREDENTIALS: Final = Credentials(
         name=".credentials.json",
         variable="CLAUDE_CONFIG_DIR",
         freshness=("claudeAiOauth", "expiresAt"),
+        expires=("claudeAiOauth", "expiresAt"),
+        renewal=("claudeAiOauth", "refreshToken"),
         how="start claude once and say /login",
     ),
 )
 AGENT: Final = AgentType(
     name="claude",
+    check="podium.adapters.agents.shared.model_list:check_claude",
     make="podium.adapters.agents.claude.agent:Claude",
     capabilities=Capabilities(
         tools=True,

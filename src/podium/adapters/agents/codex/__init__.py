@@ -15,11 +15,14 @@ CREDENTIALS: Final = Credentials(
         name="auth.json",
         variable="CODEX_HOME",
         freshness=("last_refresh",),
+        expires=("tokens", "access_token"),
+        renewal=("tokens", "refresh_token"),
         how="codex login",
     ),
 )
 AGENT: Final = AgentType(
     name="codex",
+    check="podium.adapters.agents.shared.model_list:check_codex",
     make="podium.adapters.agents.codex.agent:Codex",
     # `codex exec` has no list of allowed tools: some features can be disabled, commands cannot.
     capabilities=Capabilities(

@@ -9,6 +9,7 @@ from podium.ports.agent_type import AgentType, Capabilities, Credentials
 CREDENTIALS: Final = Credentials(keys=("GEMINI_API_KEY",))
 AGENT: Final = AgentType(
     name="gemini",
+    check="podium.adapters.agents.shared.model_list:check_gemini",
     make="podium.adapters.agents.gemini.agent:Gemini",
     capabilities=Capabilities(
         tools=True,

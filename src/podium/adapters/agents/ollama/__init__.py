@@ -8,6 +8,7 @@ from podium.ports.agent_type import AgentType, Capabilities
 
 AGENT: Final = AgentType(
     name="ollama",
+    check="podium.adapters.agents.ollama.agent:check_server",
     make="podium.adapters.agents.ollama.agent:Ollama",
     capabilities=Capabilities(
         tools=True,

@@ -22,6 +22,7 @@ from podium.adapters.agents.ollama.gpus import Gpu, find_gpus
 from podium.adapters.agents.ollama.tiers import tier_for
 from podium.adapters.agents.shared.http import Answer, BrokenOff, Silent, Unreachable, post
 from podium.adapters.agents.shared.json_lines import count_of
+from podium.adapters.agents.shared.model_list import names_in, read_list
 from podium.adapters.agents.shared.settings import address, count, messages, seconds, temperature
 from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served
 from podium.core.expressions.values import plain_json
@@ -29,6 +30,7 @@ from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
 from podium.files import bounded_json
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
+from podium.ports.agent_type import AgentCheck
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 PORT: Final = 11434
@@ -84,6 +86,24 @@ class Ollama:
             return understood(answer, model, wants_value=request.schema is not None)
         assert scope.cancelled_caught
         return _failed("timeout", f"no answer within {limit:g} s (agents.{request.agent}.timeout)")
+
+
+async def check_server(config: Mapping[str, Any], env: Mapping[str, str]) -> AgentCheck:
+    """Whether a server answers and has the model; without one in the settings, any model will do."""
+    settings = {**from_env(env), **config}
+    url = str(settings.get("base_url") or url_of(env.get("OLLAMA_HOST", ""))).rstrip("/")
+    answer = await read_list(f"{url}/api/tags", {})
+    if isinstance(answer, str):
+        return AgentCheck(False, f"no Ollama server at {url} ({answer}); start one: ollama serve")
+    if answer.status != 200:
+        return AgentCheck(None, f"the server at {url} has no list of models (status {answer.status})")
+    names = names_in(answer.body, "models", "name")
+    model = settings.get("model") or env.get("OLLAMA_MODEL_NAME")
+    if isinstance(model, str) and not names & {model, f"{model}:latest"}:
+        return AgentCheck(False, f"the server at {url} has no model {model}; {MISSING} {model}")
+    if not names:
+        return AgentCheck(False, f"the server at {url} has no models; {MISSING} MODEL")
+    return AgentCheck(True, "")
 
 
 def from_env(env: Mapping[str, str]) -> dict[str, Any]:

@@ -58,6 +58,19 @@ async def post(
     silence_s: float | None = None,
 ) -> Answer:
     """Send a JSON value; raises Unreachable, Silent or BrokenOff."""
+    return await _send("POST", url, json.dumps(value), headers=headers, silence_s=silence_s)
+
+
+async def get(
+    url: str, *, headers: Mapping[str, str] | None = None, silence_s: float | None = None
+) -> Answer:
+    """Read what is at an address; raises Unreachable, Silent or BrokenOff."""
+    return await _send("GET", url, None, headers=headers, silence_s=silence_s)
+
+
+async def _send(
+    method: str, url: str, content: str | None, *, headers: Mapping[str, str] | None, silence_s: float | None
+) -> Answer:
     try:
         proxy = proxy_for(url)
     except ProxyFailed as error:
@@ -71,7 +84,7 @@ async def post(
     try:
         async with (
             _client(trust, proxy, silence_s) as client,
-            client.stream("POST", url, content=json.dumps(value), headers=headers) as response,
+            client.stream(method, url, content=content, headers=headers) as response,
         ):
             async for piece in response.aiter_bytes():
                 body += piece

@@ -1,0 +1,115 @@
+"""Tries the gates of a workflow before a run, on the tree that the run would start from."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from anyio import to_thread
+
+from podium.attempt.command.listed_gates import ListedGate, list_gates
+from podium.attempt.command.look_up import missing_needs
+from podium.attempt.command.trial import Trial, TrialStatus, try_command
+from podium.attempt.host import Host
+from podium.core.expressions.nodes import ExprError, NeedFact
+from podium.core.expressions.templates import fill_argv
+from podium.core.fast_dataclass import dataclass
+from podium.core.model import Command, Step, Workflow
+from podium.core.queries.static_names import StaticNames, static_names
+from podium.core.types import Tree
+from podium.git.repository import read_head, tree_with_uncommitted
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """What is known about a gate before a run."""
+
+    gate: str
+    """Its address, without numbers."""
+    label: str
+    command: str
+    status: TrialStatus | None
+    """None: it was only looked for, and everything that it starts is there."""
+    message: str
+    tests: int | None
+    duration_s: float
+
+    @property
+    def stops(self) -> bool:
+        """Whether it cannot judge any work here."""
+        return self.status in ("missing", "error", "timeout")
+
+
+def base_tree(host: Host) -> Tree | None:
+    """The tree that a run would start from; in a repository without commits, the files as they are."""
+    if host.repository is None:
+        return None
+    head = read_head(host.repository)
+    return tree_with_uncommitted(host.repository) if head.commit is None else head.tree
+
+
+async def look_up_gates(host: Host, workflow: Workflow, inputs: Mapping[str, Any]) -> tuple[GateReport, ...]:
+    """Looks for the programs of all gates inside their sandboxes, without running the gates."""
+    tree = await to_thread.run_sync(base_tree, host)
+    reports = []
+    for gate, names, command in _distinct(workflow, inputs):
+        missing = await missing_needs(
+            host, gate.step, names, tree, path=gate.path, touches=_globs(gate.judged)
+        )
+        message = f"it does not find {', '.join(missing)}" if missing else ""
+        reports.append(_report(gate, command, Trial("missing", message) if missing else None))
+    return tuple(reports)
+
+
+async def try_gates(
+    host: Host, workflow: Workflow, inputs: Mapping[str, Any], on_start: Callable[[str], None]
+) -> tuple[GateReport, ...]:
+    """Runs all gates, one after another."""
+    tree = await to_thread.run_sync(base_tree, host)
+    reports = []
+    for gate, names, command in _distinct(workflow, inputs):
+        on_start(f"{gate.label}: {command}")
+        trial = await try_command(host, gate.step, names, tree, path=gate.path)
+        reports.append(_report(gate, command, trial))
+    return tuple(reports)
+
+
+def _globs(judged: Step | None) -> tuple[str, ...]:
+    """The globs of files that a step declares to change."""
+    touches = None if judged is None else judged.touches
+    return tuple(glob for glob in touches if isinstance(glob, str)) if isinstance(touches, tuple) else ()
+
+
+def _distinct(workflow: Workflow, inputs: Mapping[str, Any]) -> list[tuple[ListedGate, StaticNames, str]]:
+    """Each command once, with the names that are known before a run; a called workflow gets its inputs during the run."""
+    gates: dict[object, tuple[ListedGate, StaticNames, str]] = {}
+    for gate in list_gates(workflow):
+        names = static_names(gate.workflow, inputs if gate.workflow is workflow else {})
+        key = (gate.step.verb, gate.step.settings)
+        gates.setdefault(repr(key), (gate, names, command_text(gate, names)))
+    return list(gates.values())
+
+
+def command_text(gate: ListedGate, names: StaticNames) -> str:
+    verb = gate.step.verb
+    assert isinstance(verb, Command)
+    if verb.script is not None:
+        return next((line.strip() for line in verb.script.splitlines() if line.strip()), "")
+    try:
+        return shlex.join(fill_argv(verb.argv, names))
+    except (ExprError, NeedFact):
+        return shlex.join(word if isinstance(word, str) else "..." for word in verb.argv)
+
+
+def _report(gate: ListedGate, command: str, trial: Trial | None) -> GateReport:
+    shown = trial or Trial("passed")
+    return GateReport(
+        gate=gate.path,
+        label=gate.label,
+        command=command,
+        status=None if trial is None else trial.status,
+        message=shown.message,
+        tests=shown.tests,
+        duration_s=shown.duration_s,
+    )
