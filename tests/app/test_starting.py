@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.app.author.detect import scan
-from podium.app.author.init import propose, template_names, write
+from podium.app.author.detect import Scan, Stack, scan
+from podium.app.author.init import Proposal, make_targets, propose, template_names, write
 from podium.app.author.load import check
+from podium.app.author.try_gates import TriedGate, TriedGates
+from podium.attempt.command.trial import Trial
 from tests.engine.kit import Project, git
 from tests.templates.kit import TASK, TEAM, path_of
 
@@ -46,14 +48,39 @@ def commands(files: Mapping[str, str], root: Path) -> dict[str, tuple[str, ...]]
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, "utf-8")
-    return {name: one.argv for name, one in scan(root).gates().items()}
+    return {gate.name: gate.command.argv for gate in as_if_tried(scan(root)).gates}
+
+
+def as_if_tried(scanned: Scan) -> TriedGates:
+    """The best candidate of each purpose, as if it had passed."""
+    several = len(scanned.stacks) > 1
+    gates = (gate for stack in scanned.stacks for gate in best_of(stack, several=several))
+    return TriedGates(tuple(gates))
+
+
+def best_of(stack: Stack, *, several: bool) -> list[TriedGate]:
+    purposes = dict.fromkeys(command.purpose for command in stack.commands)
+    first = {
+        purpose: next(command for command in stack.commands if command.purpose == purpose)
+        for purpose in ("tests", "lint", "types")
+        if purpose in purposes
+    }
+    return [
+        TriedGate(f"{stack.language}_{purpose}" if several else purpose, command, "", Trial("passed", "", 1))
+        for purpose, command in first.items()
+    ]
+
+
+def proposal(root: Path, env: Mapping[str, str], template: str | None = None) -> Proposal:
+    scanned = scan(root)
+    return propose(root, env, scanned, as_if_tried(scanned), template=template)
 
 
 @pytest.mark.req("R077")
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        (PYTHON, {"tests": ("python3", "-m", "unittest", "-q")}),
+        (PYTHON, {"tests": ("python3", "-m", "pytest", "-q")}),
         (
             {
                 "pyproject.toml": "[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n",
@@ -94,13 +121,13 @@ def commands(files: Mapping[str, str], root: Path) -> dict[str, tuple[str, ...]]
             {"tests": ("go", "test", "./..."), "lint": ("golangci-lint", "run")},
         ),
         ({"Cargo.toml": ""}, {"tests": ("cargo", "test", "--quiet"), "lint": ("cargo", "clippy", "--quiet")}),
-        ({"pom.xml": ""}, {"tests": ("mvn", "-q", "test")}),
+        ({"pom.xml": ""}, {"tests": ("mvn", "--batch-mode", "test")}),
         ({"build.gradle": "", "gradlew": ""}, {"tests": ("./gradlew", "--quiet", "test")}),
         ({"Makefile": "X := 1\ntest: a\nlint:\n"}, {"tests": ("make", "test"), "lint": ("make", "lint")}),
         ({"README.md": ""}, {}),
     ],
 )
-def test_gates_are_found_by_the_files_that_say_so(
+def test_candidates_are_found_by_the_files_that_speak_for_them(
     tmp_path: Path, files: dict[str, str], expected: dict[str, tuple[str, ...]]
 ) -> None:
     assert commands(files, tmp_path) == expected
@@ -115,7 +142,7 @@ def test_roles_are_proposed_by_what_the_project_is_about(tmp_path: Path) -> None
     files = {"package.json": '{"dependencies": {"react": "1"}}', "requirements.txt": "pandas\n", "a.sol": ""}
     commands({**files, "docker-compose.yml": "image: postgres\n"}, tmp_path)
 
-    found = propose(tmp_path, {})
+    found = proposal(tmp_path, {})
 
     assert found.scan.fields == ("web", "data", "database", "contracts")
     assert set(found.roles) == {"ui_designer", "test_engineer", "investigator", "security_auditor"}
@@ -138,7 +165,7 @@ def test_the_reviewer_is_another_mind_than_the_author(
         (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
         (tmp_path / "bin" / name).chmod(0o755)
 
-    found = propose(tmp_path, {"PATH": str(tmp_path / "bin")})
+    found = proposal(tmp_path, {"PATH": str(tmp_path / "bin")})
 
     assert f"review: {reviewer}\n" in found.files[Path("workflows/change.yaml")]
     assert [name for name, is_there in found.agents.items() if is_there] == list(there)
@@ -164,7 +191,7 @@ def test_the_gates_that_were_proposed_run_and_can_fail(
     for name, text in files.items():
         project.write(name, text)
     (project.root / ".gitignore").unlink()
-    write(project.root, propose(project.root, os.environ))
+    write(project.root, proposal(project.root, os.environ))
     name, wrong = BREAK[program]
     file = project.root / "workflows/change.yaml"
     flow = file.read_text("utf-8").replace("steps:\n", TEAM + "steps:\n", 1).replace(", types]", "]")
@@ -192,7 +219,7 @@ def test_a_template_is_written_with_the_commands_of_the_project(tmp_path: Path, 
     commands(GO, tmp_path)
     (tmp_path / ".git").mkdir()
 
-    found = propose(tmp_path, {}, template=template)
+    found = proposal(tmp_path, {}, template)
     write(tmp_path, found)
 
     text = found.files[Path(f"workflows/{template}.yaml")]
@@ -201,13 +228,29 @@ def test_a_template_is_written_with_the_commands_of_the_project(tmp_path: Path, 
     assert {line.split(":")[0] for line in found.open} <= {"steps.docs_check", "steps.scan"}
 
 
+def test_a_template_keeps_the_targets_that_pass_and_replaces_the_others(tmp_path: Path) -> None:
+    commands({"Makefile": "test:\nlint:\n", "go.mod": ""}, tmp_path)
+    scanned = scan(tmp_path)
+    assert make_targets("mvp", scanned) == ("test", "lint")
+    assert make_targets(None, scanned) == ()
+
+    tried = as_if_tried(scanned)
+    texts = [
+        propose(tmp_path, {}, scanned, each, template="mvp").files[Path("workflows/mvp.yaml")]
+        for each in (tried, TriedGates(tried.gates, targets=frozenset({"test", "lint"})))
+    ]
+
+    assert '"go", "test"' in texts[0]
+    assert "run" not in texts[1]
+
+
 def test_what_is_there_stays(tmp_path: Path) -> None:
     commands({**GO, ".gitignore": "x", "workflows/change.yaml": "mine"}, tmp_path)
     (tmp_path / ".git").mkdir()
 
-    first = propose(tmp_path, {})
+    first = proposal(tmp_path, {})
     write(tmp_path, first)
-    again = propose(tmp_path, {})
+    again = proposal(tmp_path, {})
 
     assert first.existing == (Path("workflows/change.yaml"),)
     assert (tmp_path / "workflows/change.yaml").read_text("utf-8") == "mine"
@@ -216,6 +259,6 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_a_project_without_tests_is_told_so(tmp_path: Path) -> None:
-    assert propose(tmp_path, {}).open == (
+    assert proposal(tmp_path, {}).open == (
         "no command was found that tests this project; add a gate to the workflow",
     )

@@ -327,8 +327,11 @@ def test_gc_shows_what_would_go_and_deletes_it_only_after_a_yes(project: Project
     assert older in git(project.root, "for-each-ref")
 
 
-def test_init_proposes_a_workflow_with_the_tests_it_found(project: Project) -> None:
+@pytest.mark.slow
+def test_init_proposes_a_workflow_with_the_tests_that_it_has_run(project: Project) -> None:
     project.write("package.json", '{"scripts": {"test": "node --test"}}')
+    project.write("a.test.js", "require('node:test')('a', () => {})\n")
+    project.commit()
 
     asked = call("init")
     done = call("init", "--yes")

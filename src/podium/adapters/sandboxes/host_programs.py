@@ -22,7 +22,9 @@ SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 VIRTUAL: Final = ("/proc", "/dev", "/sys")
 """Folders that a sandbox creates anew or leaves out, and never mounts from the host."""
 
-_SYSTEM: Final = tuple(f"{top}/" for top in (*SYSTEM, *VIRTUAL))
+_ALTERNATIVES: Final = "/etc/alternatives"
+"""Links from programs of the system to others of it; every sandbox has it, where the host does."""
+_SYSTEM: Final = tuple(f"{top}/" for top in (*SYSTEM, *VIRTUAL, _ALTERNATIVES))
 _PARTS: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include")
 # An environment contains only packages; those of pyenv, asdf and mise are started through shims.
 _ENVIRONMENTS: Final = ("pyvenv.cfg", "conda-meta")

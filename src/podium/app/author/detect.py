@@ -1,29 +1,38 @@
-"""What a project is made of, found by looking at its files: languages, the commands that prove a change, its fields.
+"""What a project is made of, by its files: languages, fields, and the commands that may prove a change.
 
-Nothing of the project is run. A command is proposed only where a file says that it is used; `because` names the file.
+Nothing of the project is run here. For each purpose there may be several candidates; the first that works is proposed
+(see `try_gates`), and `because` names the file that speaks for it.
 """
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from podium.app.author.detect_python import python_commands
 from podium.core.fast_dataclass import dataclass
 from podium.files import bounded_json
 
 Purpose: TypeAlias = Literal["tests", "lint", "types"]
 
 LONGEST: Final = 1 << 20
+MAX_PACKAGES: Final = 12
+DEPTH: Final = 2
 TARGETS: Final[Mapping[Purpose, tuple[str, ...]]] = {
     "tests": ("test", "tests", "check"),
     "lint": ("lint",),
     "types": ("type-check", "typecheck", "types"),
 }
+SKIPPED: Final = frozenset({"node_modules", "venv", "vendor", "target", "build", "dist", "__pycache__"})
 _TARGET: Final = re.compile(r"^([A-Za-z][\w.-]*)\s*:(?!=)", re.MULTILINE)
 _NO_TEST: Final = "no test specified"
+_MANIFESTS: Final = (
+    "pyproject.toml", "setup.py", "setup.cfg", "package.json", "go.mod", "Cargo.toml", "pom.xml",
+    "build.gradle", "build.gradle.kts",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,48 +43,60 @@ class Command:
     argv: tuple[str, ...]
     because: str
 
-    @property
-    def installed(self) -> bool:
-        """Whether its program is on this machine."""
-        return shutil.which(self.argv[0]) is not None or Path(self.argv[0]).is_file()
-
 
 @dataclass(frozen=True, slots=True)
 class Stack:
     language: str
     commands: tuple[Command, ...]
+    """Candidates, the best first."""
+    folder: str = ""
+    """Of a package inside the project; empty at its top."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
     stacks: tuple[Stack, ...]
+    packages: tuple[Stack, ...]
+    """Of folders inside the project that have a manifest of their own."""
     fields: tuple[str, ...]
     """What the project is about, as far as its dependencies tell: web, data, database, contracts."""
     targets: frozenset[str]
     """Of its Makefile."""
 
-    def gates(self) -> dict[str, Command]:
-        """By name; a project in several languages has the tests of each."""
-        several = len(self.stacks) > 1
-        return {
-            f"{stack.language}_{command.purpose}" if several else command.purpose: command
-            for stack in self.stacks
-            for command in stack.commands
-        }
-
 
 def scan(project: Path) -> Scan:
-    files = _Files(project)
+    files = Files(project)
     targets = frozenset(_TARGET.findall(files.text("Makefile")))
     stacks = [Stack(language, tuple(commands)) for language, commands in _stacks(files)]
     made = tuple(_made(targets))
-    if made and not any(stack.commands for stack in stacks):
-        stacks = [Stack(stacks[0].language if stacks else "make", made)]
-    return Scan(tuple(stacks), tuple(_fields(files)), targets)
+    if made:
+        # Last, because a Makefile usually starts what the language's own tools start.
+        first = stacks[0] if stacks else Stack("make", ())
+        stacks[:1] = [Stack(first.language, (*first.commands, *made))]
+    return Scan(tuple(stacks), tuple(_packages(project)), tuple(_fields(files)), targets)
+
+
+def _packages(project: Path) -> Iterator[Stack]:
+    """The packages of a project with several of them, in the order of their paths."""
+    folders = [
+        folder for folder in _folders(project, DEPTH) if any((folder / name).is_file() for name in _MANIFESTS)
+    ]
+    for folder in folders[:MAX_PACKAGES]:
+        for language, commands in _stacks(Files(folder)):
+            yield Stack(language, tuple(commands), folder.relative_to(project).as_posix())
+
+
+def _folders(root: Path, depth: int) -> Iterator[Path]:
+    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
+        is_own = entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+        if is_own and entry.name not in SKIPPED:
+            yield Path(entry.path)
+            if depth > 1:
+                yield from _folders(Path(entry.path), depth - 1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
+class Files:
     root: Path
 
     def has(self, *names: str) -> str | None:
@@ -100,11 +121,11 @@ class _Files:
         return any(next(self.root.glob(pattern), None) is not None for pattern in patterns)
 
 
-def _stacks(files: _Files) -> Iterator[tuple[str, Iterator[Command]]]:
+def _stacks(files: Files) -> Iterator[tuple[str, Iterator[Command]]]:
     if files.has(
         "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "pytest.ini", "tox.ini"
     ) or files.any("test_*.py", "tests/test_*.py"):
-        yield "python", _python(files)
+        yield "python", (Command(*each) for each in python_commands(files))
     if files.has("package.json"):
         yield ("typescript" if files.has("tsconfig.json") else "javascript"), _node(files)
     if files.has("go.mod"):
@@ -115,30 +136,9 @@ def _stacks(files: _Files) -> Iterator[tuple[str, Iterator[Command]]]:
         yield "java", _java(files)
 
 
-def _python(files: _Files) -> Iterator[Command]:
-    python = files.has(".venv/bin/python", "venv/bin/python") or "python3"
-    settings = "\n".join(map(files.text, ("pyproject.toml", "setup.cfg", "tox.ini", "requirements-dev.txt")))
-    settings += files.text("requirements.txt")
-    tested = files.any("test_*.py", "tests/test_*.py", "tests/**/test_*.py", "src/**/test_*.py")
-    pytest = files.has("pytest.ini", "conftest.py", "tests/conftest.py") or (
-        "pytest" in settings and "its settings"
-    )
-    if pytest:
-        yield Command("tests", (python, "-m", "pytest", "-q"), f"pytest in {pytest}")
-    elif tested:
-        yield Command("tests", (python, "-m", "unittest", "-q"), "files named test_*.py")
-    ruff = files.has("ruff.toml", ".ruff.toml") or ("[tool.ruff" in settings and "pyproject.toml")
-    if ruff:
-        yield Command("lint", ("ruff", "check", "."), f"ruff in {ruff}")
-    elif files.has(".flake8") or "[flake8]" in settings:
-        yield Command("lint", (python, "-m", "flake8"), "settings of flake8")
-    mypy = files.has("mypy.ini", ".mypy.ini") or ("[tool.mypy" in settings and "pyproject.toml")
-    if mypy:
-        yield Command("types", (python, "-m", "mypy", "."), f"mypy in {mypy}")
-
-
-def _node(files: _Files) -> Iterator[Command]:
-    scripts = files.map("package.json").get("scripts")
+def _node(files: Files) -> Iterator[Command]:
+    package = files.map("package.json")
+    scripts = package.get("scripts")
     texts = scripts if isinstance(scripts, dict) else {}
     locks = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun"}
     manager = locks.get(files.has(*locks) or "", "npm")
@@ -146,29 +146,44 @@ def _node(files: _Files) -> Iterator[Command]:
         name = next((name for name in names if name in texts and _NO_TEST not in str(texts[name])), None)
         if name is not None:
             yield Command(purpose, (manager, "run", "--silent", name), f"package.json: scripts.{name}")
-        elif purpose == "types" and files.has("tsconfig.json"):
-            yield Command(purpose, ("npx", "--no-install", "tsc", "--noEmit"), "tsconfig.json")
-        elif purpose == "lint" and files.any("eslint.config.*", ".eslintrc*"):
-            yield Command(purpose, ("npx", "--no-install", "eslint", "."), "settings of eslint")
+    needed = {**_map(package, "dependencies"), **_map(package, "devDependencies")}
+    npx = ("npx", "--no-install")
+    if "vitest" in needed or files.any("vitest.config.*"):
+        yield Command("tests", (*npx, "vitest", "run"), "vitest in package.json")
+    if "jest" in needed or files.any("jest.config.*"):
+        yield Command("tests", (*npx, "jest"), "jest in package.json")
+    if files.any("*.test.*js", "test/*.*js", "tests/*.test.*js", "src/**/*.test.*js"):
+        yield Command("tests", ("node", "--test"), "files named *.test.js")
+    if files.any("eslint.config.*", ".eslintrc*"):
+        yield Command("lint", (*npx, "eslint", "."), "settings of eslint")
+    if files.has("tsconfig.json"):
+        yield Command("types", (*npx, "tsc", "--noEmit"), "tsconfig.json")
 
 
-def _go(files: _Files) -> Iterator[Command]:
+def _map(package: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = package.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _go(files: Files) -> Iterator[Command]:
     yield Command("tests", ("go", "test", "./..."), "go.mod")
     settings = files.has(".golangci.yml", ".golangci.yaml", ".golangci.toml")
     if settings:
         yield Command("lint", ("golangci-lint", "run"), settings)
-    else:
-        yield Command("lint", ("go", "vet", "./..."), "go.mod")
+    yield Command("lint", ("go", "vet", "./..."), "go.mod")
 
 
 def _rust() -> Iterator[Command]:
     yield Command("tests", ("cargo", "test", "--quiet"), "Cargo.toml")
     yield Command("lint", ("cargo", "clippy", "--quiet"), "Cargo.toml")
+    yield Command("lint", ("cargo", "check", "--quiet"), "Cargo.toml")
 
 
-def _java(files: _Files) -> Iterator[Command]:
+def _java(files: Files) -> Iterator[Command]:
     if files.has("pom.xml"):
-        yield Command("tests", ("mvn", "-q", "test"), "pom.xml")
+        # Without -q, because the summary tells how many tests ran.
+        program = "./mvnw" if files.has("mvnw") else "mvn"
+        yield Command("tests", (program, "--batch-mode", "test"), "pom.xml")
     else:
         program = "./gradlew" if files.has("gradlew") else "gradle"
         yield Command("tests", (program, "--quiet", "test"), "build.gradle")
@@ -181,7 +196,7 @@ def _made(targets: frozenset[str]) -> Iterator[Command]:
             yield Command(purpose, ("make", name), f"Makefile: {name}")
 
 
-def _fields(files: _Files) -> Iterator[str]:
+def _fields(files: Files) -> Iterator[str]:
     package = files.map("package.json")
     needed = " ".join(str(package.get(key, "")) for key in ("dependencies", "devDependencies"))
     python = files.text("requirements.txt") + files.text("pyproject.toml")

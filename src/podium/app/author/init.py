@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.adapters.agents.registry import built_in_types
-from podium.app.author.detect import Command, Purpose, Scan, scan
+from podium.app.author.detect import Purpose, Scan
+from podium.app.author.try_gates import TriedGate, TriedGates, missing_generated
 from podium.app.paths import IGNORED
 from podium.attempt.programs import program_of
 from podium.core.fast_dataclass import dataclass
@@ -40,7 +41,7 @@ description: One change, planned, made, proven, judged, and landed after your ye
 inputs:
   task: {{type: string, help: "What should be different afterwards."}}
 limits: {{usd: 5, time: 1h}}
-{gates}
+{workspace}{gates}
 steps:
   plan:
     role: planner
@@ -68,6 +69,7 @@ steps:
 @dataclass(frozen=True, slots=True)
 class Proposal:
     scan: Scan
+    tried: TriedGates
     agents: Mapping[str, bool]
     """The usual agents, and whether each is installed."""
     roles: tuple[str, ...]
@@ -81,26 +83,25 @@ class Proposal:
     """What a person still has to fill in."""
 
 
-def propose(project: Path, env: Mapping[str, str], *, template: str | None = None) -> Proposal:
-    scan_result = scan(project)
+def propose(
+    project: Path, env: Mapping[str, str], scan: Scan, tried: TriedGates, *, template: str | None = None
+) -> Proposal:
+    """`tried` has the gates that work in the project as it is."""
     usual = (agent for agent in built_in_types() if agent.preferred)
     agents = {agent.name: program_of(agent, {}, env) is not None for agent in usual}
     workflow = Path(f"workflows/{template or 'change'}.yaml")
-    text, left = (
-        _child(template, scan_result)
-        if template
-        else (_change(scan_result, agents), list(_unproven(scan_result)))
-    )
-    files = {workflow: text, **_role(scan_result), **_ignore(project)}
+    text, left = _child(template, tried) if template else (_change(tried, agents), list(_unproven(tried)))
+    files = {workflow: text, **_role(scan, tried), **_ignore(project)}
     existing = tuple(path for path in files if path.name != ".gitignore" and (project / path).exists())
     return Proposal(
-        scan=scan_result,
+        scan=scan,
+        tried=tried,
         agents=agents,
-        roles=tuple(role for field in scan_result.fields for role in ROLES_OF_FIELDS[field]),
+        roles=tuple(role for field in scan.fields for role in ROLES_OF_FIELDS[field]),
         workflow=workflow,
         files={path: text for path, text in files.items() if path not in existing},
         existing=existing,
-        open=tuple(left),
+        open=(*left, *missing_generated(project, scan)),
     )
 
 
@@ -112,12 +113,21 @@ def write(project: Path, proposal: Proposal) -> None:
 
 def proposal_data(proposal: Proposal, *, written: bool) -> dict[str, Any]:
     return {
-        "languages": [stack.language for stack in proposal.scan.stacks],
+        "languages": languages_of(proposal.scan),
         "fields": list(proposal.scan.fields),
         "gates": [
-            {"name": name, "run": list(gate.argv), "because": gate.because, "installed": gate.installed}
-            for name, gate in proposal.scan.gates().items()
+            {
+                "name": gate.name,
+                "run": list(gate.command.argv),
+                "dir": gate.folder,
+                "because": gate.command.because,
+                "status": gate.trial.status,
+                "message": gate.trial.message,
+                "tests": gate.trial.tests,
+            }
+            for gate in proposal.tried.gates
         ],
+        "refused": list(proposal.tried.refused),
         "agents": [
             {"name": name, "installed": is_installed} for name, is_installed in proposal.agents.items()
         ],
@@ -134,12 +144,25 @@ def template_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (SHIPPED / "templates").glob("*.yaml")))
 
 
-def _change(scan_result: Scan, agents: Mapping[str, bool]) -> str:
-    gates = scan_result.gates()
-    lines = [f"  {name}: {_run(gate)}\n" for name, gate in gates.items()]
+def languages_of(scan: Scan) -> list[str]:
+    return list(dict.fromkeys(stack.language for stack in (*scan.stacks, *scan.packages)))
+
+
+def make_targets(template: str | None, scan: Scan) -> tuple[str, ...]:
+    """The targets of the project's Makefile that a template runs."""
+    if template is None:
+        return ()
+    commands = [run for section in ("gates", "steps") for run in _make_commands(template, section).values()]
+    named = dict.fromkeys(command.removeprefix("make ") for command in commands)
+    return tuple(target for target in named if target in scan.targets)
+
+
+def _change(tried: TriedGates, agents: Mapping[str, bool]) -> str:
+    lines = [f"  {gate.name}: {_run(gate)}\n" for gate in tried.gates]
     return CHANGE.format(
-        gates="gates:\n" + "".join(lines) if gates else "",
-        used=f"    gates: [{', '.join(gates)}]\n" if gates else "",
+        workspace=f"workspace: {{copy: {json.dumps(list(tried.copies))}}}\n" if tried.copies else "",
+        gates="gates:\n" + "".join(lines) if lines else "",
+        used=f"    gates: [{', '.join(gate.name for gate in tried.gates)}]\n" if lines else "",
         reviewer=_reviewer(agents),
     )
 
@@ -151,16 +174,17 @@ def _reviewer(agents: Mapping[str, bool]) -> str:
     return next(shipped, "reviewer")
 
 
-def _unproven(scan_result: Scan) -> Iterator[str]:
-    if not any(gate.purpose == "tests" for gate in scan_result.gates().values()):
+def _unproven(tried: TriedGates) -> Iterator[str]:
+    if not any(gate.command.purpose == "tests" for gate in tried.gates):
         yield "no command was found that tests this project; add a gate to the workflow"
 
 
-def _run(command: Command) -> str:
-    return f"{{run: {json.dumps(list(command.argv))}}}"
+def _run(gate: TriedGate) -> str:
+    folder = f", dir: {json.dumps(gate.folder)}" if gate.folder else ""
+    return f"{{run: {json.dumps(list(gate.command.argv))}{folder}}}"
 
 
-def _child(template: str, scan_result: Scan) -> tuple[str, list[str]]:
+def _child(template: str, tried: TriedGates) -> tuple[str, list[str]]:
     """A workflow that extends a template and says what this project runs where the template says `make ...`."""
     if template not in template_names():
         hint = did_you_mean(template, template_names()) or f"there are {', '.join(template_names())}"
@@ -169,8 +193,7 @@ def _child(template: str, scan_result: Scan) -> tuple[str, list[str]]:
     lines = [f"podium: 1\nname: {template}\nextends: {template}\n"]
     for section in ("gates", "steps"):
         runs = {
-            name: _child_run(command, scan_result)
-            for name, command in _make_commands(template, section).items()
+            name: _child_run(command, tried) for name, command in _make_commands(template, section).items()
         }
         unknown = [name for name, run in runs.items() if run is None]
         left += [
@@ -198,27 +221,28 @@ def _commands(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, command
 
 
-def _child_run(command: str, scan_result: Scan) -> str | None:
-    """What the child runs instead: empty if the project has the target, None if nothing is known."""
-    if command.removeprefix("make ") in scan_result.targets:
+def _child_run(command: str, tried: TriedGates) -> str | None:
+    """What the child runs instead: empty if the target of the project passes, None if nothing is known."""
+    if command.removeprefix("make ") in tried.targets:
         return ""
     purpose = PURPOSES.get(command)
-    matching = [gate for gate in scan_result.gates().values() if gate.purpose == purpose]
+    matching = [gate for gate in tried.gates if gate.command.purpose == purpose]
     if matching:
         return _run(matching[0])
     return '{check: "true"}' if purpose == "lint" else None
 
 
-def _role(scan_result: Scan) -> dict[Path, str]:
+def _role(scan: Scan, tried: TriedGates) -> dict[Path, str]:
     """What an implementer of this project should know."""
-    gates = scan_result.gates()
-    if not gates:
+    if not tried.gates:
         return {}
-    languages = " and ".join(stack.language for stack in scan_result.stacks if stack.language != "make")
+    languages = " and ".join(language for language in languages_of(scan) if language != "make")
     about = f"This project is written in {languages}. " if languages else ""
-    lines = [f"  {name}: {' '.join(gate.argv)}" for name, gate in gates.items()]
     text = f"system: |\n  {about}What proves a change here, to be run before you finish:\n"
-    return {Path(".podium/roles/implementer.yaml"): text + "".join(f"  {line}\n" for line in lines)}
+    for gate in tried.gates:
+        place = f"in {gate.folder}: " if gate.folder else ""
+        text += f"    {gate.name}: {place}{' '.join(gate.command.argv)}\n"
+    return {Path(".podium/roles/implementer.yaml"): text}
 
 
 def _ignore(project: Path) -> dict[Path, str]:

@@ -6,11 +6,25 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.app.author.init import Proposal, proposal_data, propose, template_names, write
-from podium.app.paths import project_root
+from podium.app.author.init import (
+    Proposal,
+    languages_of,
+    make_targets,
+    proposal_data,
+    propose,
+    template_names,
+    write,
+)
+from podium.app.paths import project_root, user_dir
+from podium.views.format import plural
+
+if TYPE_CHECKING:
+    from podium.app.author.try_gates import TriedGate
+    from podium.core.model import Workflow
 
 
 @click.command("init", short_help="Write a first workflow for this project.")
@@ -24,15 +38,16 @@ from podium.app.paths import project_root
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of init."
 )
 def command(template: str | None, yes: bool, as_json: bool) -> int:
-    """Inspect the current project, propose gates, roles and a workflow, and write them after confirmation.
+    """Inspect the current project, try what may prove a change, and write a workflow after confirmation.
 
-    Nothing in the project is executed. Existing files are not changed, except that .gitignore gets lines for
-    Podium's own folder.
+    Each command is run on the last commit, in the sandbox of a gate; only those that work there are proposed, and
+    the others are named with the reason. Existing files are not changed, except that .gitignore gets lines for
+    Podium's own folder. The contents of the files: --json.
     """
     project = project_root(Path.cwd())
-    proposal = propose(project, os.environ, template=template)
+    proposal = _proposal(project, template)
     if not as_json:
-        _tell(proposal)
+        _tell(proposal, project)
     written = bool(proposal.files) and (yes or (not as_json and _agreed()))
     if written:
         write(project, proposal)
@@ -45,14 +60,40 @@ def command(template: str | None, yes: bool, as_json: bool) -> int:
     return 0
 
 
-def _tell(proposal: Proposal) -> None:
-    languages = (
-        ", ".join(stack.language for stack in proposal.scan.stacks) or "no language that is known here"
-    )
-    click.echo(f"found: {languages}", err=True)
-    for name, gate in proposal.scan.gates().items():
-        state = "" if gate.installed else f"; {gate.argv[0]} is not installed here"
-        click.echo(f"gate {name}: {' '.join(gate.argv)} ({gate.because}{state})", err=True)
+def _proposal(project: Path, template: str | None) -> Proposal:
+    import anyio
+
+    from podium.app.author.detect import scan
+    from podium.app.author.try_gates import Trials, candidates_workflow, load_candidates
+    from podium.wiring import trial_host
+
+    scanned = scan(project)
+    targets = make_targets(template, scanned)
+
+    def load(text: str) -> Workflow:
+        return load_candidates(text, project, user_dir())
+
+    def tell(text: str) -> None:
+        click.echo(text, err=True)
+
+    with trial_host(load(candidates_workflow(scanned, targets, ())), project, sandbox=None) as host:
+        tried = anyio.run(Trials(host, scanned, load, tell).all, targets)
+    return propose(project, os.environ, scanned, tried, template=template)
+
+
+def _tell(proposal: Proposal, project: Path) -> None:
+    """A summary that fits on a screen."""
+    click.echo(f"languages: {', '.join(languages_of(proposal.scan)) or 'none that is known here'}", err=True)
+    for gate in proposal.tried.gates:
+        place = f"in {gate.folder}, " if gate.folder else ""
+        line = (
+            f"gate {gate.name}: {' '.join(gate.command.argv)} ({place}{gate.command.because}): {_state(gate)}"
+        )
+        click.echo(line, err=True)
+    for line in proposal.tried.refused:
+        click.echo(f"not proposed: {line}", err=True)
+    if proposal.tried.copies:
+        click.echo(f"copied into workspaces: {', '.join(proposal.tried.copies)}", err=True)
     installed = [name for name, is_installed in proposal.agents.items() if is_installed]
     click.echo(f"agents: {', '.join(installed) or 'none is installed; see podium agents'}", err=True)
     if proposal.roles:
@@ -60,11 +101,20 @@ def _tell(proposal: Proposal) -> None:
     for path in proposal.existing:
         click.echo(f"{path} is there already and stays as it is", err=True)
     for path, text in proposal.files.items():
-        click.echo(f"\n--- {path}\n{text}", err=True)
+        before = (project / path).read_text("utf-8") if (project / path).exists() else ""
+        lines = plural(len(text.splitlines()) - len(before.splitlines()), "line")
+        click.echo(f"{'changes' if before else 'writes'} {path} ({lines})", err=True)
     for line in proposal.open:
         click.echo(f"open: {line}", err=True)
     if not proposal.files:
         click.echo("nothing to do", err=True)
+
+
+def _state(gate: TriedGate) -> str:
+    tests = "" if gate.trial.tests is None else f", {plural(gate.trial.tests, 'test')}"
+    if gate.trial.status == "passed":
+        return f"passes{tests}"
+    return f"red on the last commit{tests}: {gate.trial.message}"
 
 
 def _agreed() -> bool:
