@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Final
 
@@ -21,7 +22,7 @@ from podium.core.types import Address, Millis
 from podium.engine.log import to_text
 from podium.engine.run_folder import RunFolder
 from podium.redaction.mask import Mask
-from podium.simulate.run import simulate
+from podium.simulate.run import SIMULATED, simulate
 from podium.simulate.scripted_world import ScriptedWorld
 from podium.workflow.scripted.cast import read_cast
 
@@ -50,7 +51,7 @@ def cases() -> tuple[FilePath, ...]:
 def played(case: FilePath) -> str:
     """The log of a new run of the case."""
     workflow, world = open_workflow(case / "workflow.yaml"), ScriptedWorld(read_cast(case / "cast.yaml"))
-    done = simulate(workflow, world, run_id=case.name, messages=SAID.get(case.name))
+    done = simulate(workflow, world, facts=replace(SIMULATED, id=case.name), messages=SAID.get(case.name))
     return "".join(f"{to_text(event)}\n" for event in done.events)
 
 

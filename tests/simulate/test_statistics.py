@@ -31,7 +31,7 @@ def flow(folder: Path) -> Path:
 
 
 def test_statistics_count_every_run_once(tmp_path: Path) -> None:
-    statistics = forecast(open_workflow(flow(tmp_path)), runs=60, inputs={})
+    statistics = forecast(open_workflow(flow(tmp_path)), seeds=range(60), inputs={})
 
     assert statistics.runs == 60
     assert sum(statistics.statuses.values()) == 60
@@ -42,12 +42,16 @@ def test_statistics_count_every_run_once(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_statistics(tmp_path: Path) -> None:
     workflow = open_workflow(flow(tmp_path))
 
-    assert forecast(workflow, runs=20, seed=7, inputs={}) == forecast(workflow, runs=20, seed=7, inputs={})
-    assert forecast(workflow, runs=20, seed=7, inputs={}) != forecast(workflow, runs=20, seed=8, inputs={})
+    assert forecast(workflow, seeds=range(7, 27), inputs={}) == forecast(
+        workflow, seeds=range(7, 27), inputs={}
+    )
+    assert forecast(workflow, seeds=range(7, 27), inputs={}) != forecast(
+        workflow, seeds=range(8, 28), inputs={}
+    )
 
 
 def test_without_failures_all_runs_pass(tmp_path: Path) -> None:
-    statistics = forecast(open_workflow(flow(tmp_path)), runs=10, inputs={}, odds=NO_FAILURES)
+    statistics = forecast(open_workflow(flow(tmp_path)), seeds=range(10), inputs={}, odds=NO_FAILURES)
 
     assert statistics.statuses == {"passed": 10}
     assert statistics.paths == (("work > judge > ask", 10),)
@@ -55,7 +59,7 @@ def test_without_failures_all_runs_pass(tmp_path: Path) -> None:
 
 
 def test_if_every_attempt_fails_no_run_passes(tmp_path: Path) -> None:
-    statistics = forecast(open_workflow(flow(tmp_path)), runs=10, inputs={}, odds=Odds(failed=1.0))
+    statistics = forecast(open_workflow(flow(tmp_path)), seeds=range(10), inputs={}, odds=Odds(failed=1.0))
 
     assert "passed" not in statistics.statuses
     assert statistics.troubles[0][0].startswith("work failed")

@@ -76,7 +76,7 @@ def test_a_template_passes_when_every_step_passes(file: Path, template: str, tmp
 
 
 def test_a_template_ends_in_every_world(file: Path, template: str) -> None:
-    survey = forecast(open_workflow(file), runs=60, seed=7, inputs=inputs_of(template))
+    survey = forecast(open_workflow(file), seeds=range(7, 67), inputs=inputs_of(template))
 
     assert sum(survey.statuses.values()) == 60
     assert survey.statuses.get("passed", 0) > 0 or template in LUCK

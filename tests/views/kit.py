@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from podium.engine.run_folder import RunFolder
 from podium.files.project_paths import ProjectPaths
 from podium.ports.store import RunHead, Store
 from podium.redaction.mask import Mask
-from podium.simulate.run import simulate
+from podium.simulate.run import SIMULATED, simulate
 from podium.simulate.scripted_world import ScriptedWorld
 from podium.wiring import exporters_for, make_host
 from podium.workflow.scripted.cast import NO_CAST, read_cast
@@ -84,7 +85,7 @@ def tell(folder: Path, *, flow: str = FLOW, cast: str | None = CAST, run: str = 
         script = read_cast(folder / "cast.yaml")
     workflow = open_workflow(file)
     given = inputs or ({"task": "greet people"} if workflow.inputs else {})
-    done = simulate(workflow, ScriptedWorld(script), inputs=given, run_id=run)
+    done = simulate(workflow, ScriptedWorld(script), inputs=given, facts=replace(SIMULATED, id=run))
     return Told(workflow, done.events, done.state)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+from podium.core.addresses import without_numbers
 from podium.core.events import (
     ApprovalAsked,
     AttemptEnded,
@@ -53,6 +55,16 @@ class Odds:
     unchanged: float = 0.05
 
 
+class PastUse(NamedTuple):
+    """What calls of a step used in earlier runs: least, median and most; None if unknown."""
+
+    usd: tuple[int, int, int] | None
+    tokens: tuple[int, int, int] | None
+    time: tuple[int, int, int]
+
+
+NO_PAST: Final[Mapping[str, PastUse]] = {}
+
 DEFAULT_ODDS = Odds()
 NO_FAILURES = Odds(*([0.0] * 17))
 """Nothing goes wrong."""
@@ -61,7 +73,11 @@ NO_FAILURES = Odds(*([0.0] * 17))
 class RandomWorld:
     """Answers by the odds; `pace` seeds the durations separately, so that it changes only the order of events."""
 
-    def __init__(self, seed: int, odds: Odds = DEFAULT_ODDS, *, pace: int = 0) -> None:
+    def __init__(
+        self, seed: int, odds: Odds = DEFAULT_ODDS, *, pace: int = 0, past: Mapping[str, PastUse] = NO_PAST
+    ) -> None:
+        """`past` is what calls have used, by the address of their step without numbers."""
+        self._past = past
         self._seed = str(seed)
         self._pace = f"pace{pace}:{seed}"
         self._odds = odds
@@ -73,7 +89,7 @@ class RandomWorld:
         step = state.instances[started.path].place.step
         place = f"{started.path}#{started.attempt}"
         kind = self._kind(place, step)
-        duration = self._duration(place, step)
+        duration = self._duration(place, step, self._past.get(without_numbers(started.path)))
         if started.timeout is not None and duration > started.timeout:
             duration, kind = started.timeout, "timeout"
         return DelayedReport(duration, self._ended(started, state, kind))
@@ -150,12 +166,20 @@ class RandomWorld:
 
     def _used(self, started: AttemptStarted, place: str) -> Amounts:
         reserve = started.reserve
-        if not reserve.usd and not reserve.tokens:
+        if not reserve.usd and not reserve.tokens and not reserve.calls:
             return reserve
-        share = 0.2 + 0.8 * self._draw(place, "used")
-        return Amounts(MicroUsd(int(reserve.usd * share)), int(reserve.tokens * share), reserve.calls)
+        draw, past = self._draw(place, "used"), self._past.get(without_numbers(started.path))
+        share = 0.2 + 0.8 * draw
+        usd, tokens = int(reserve.usd * share), int(reserve.tokens * share)
+        if past is not None and past.usd is not None:
+            usd = _between(past.usd, draw)
+        if past is not None and past.tokens is not None:
+            tokens = _between(past.tokens, draw)
+        return Amounts(MicroUsd(usd), tokens, reserve.calls)
 
-    def _duration(self, place: str, step: Step) -> Millis:
+    def _duration(self, place: str, step: Step, past: PastUse | None) -> Millis:
+        if past is not None:
+            return Millis(_between(past.time, _share(f"{self._pace}|{place}")))
         longest = 5 * MINUTE if isinstance(step.verb, Agent) else MINUTE // 2
         share = _share(f"{self._pace}|{place}")
         return Millis(1_000 + int(share * share * longest))
@@ -236,6 +260,14 @@ def _failure_odds(odds: Odds, step: Step) -> tuple[tuple[AnswerKind, float], ...
         ("blocked", odds.blocked),
         ("error", odds.error),
     )
+
+
+def _between(spread: tuple[int, int, int], share: float) -> int:
+    """Half of the values lie below the median."""
+    least, median, most = spread
+    if share < 0.5:
+        return least + int((median - least) * 2 * share)
+    return median + int((most - median) * (2 * share - 1))
 
 
 def _workflow(state: State) -> Workflow:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Mapping
-from typing import Any, assert_never
+from dataclasses import replace
+from typing import Any, Final, assert_never
 
 from podium.core.effects import (
     AskPerson,
@@ -29,6 +30,7 @@ from podium.core.types import Address, Millis
 from podium.simulate.world import World
 
 MAX_TURNS = 1_000_000
+SIMULATED: Final = RunFacts("simulated", "", branch="main", base="base", date="2026-01-01")
 CANCEL_DELAY = Millis(50)
 """How long a cancelled worker takes to confirm that it has ended."""
 
@@ -52,15 +54,16 @@ def simulate(
     *,
     inputs: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
-    run_id: str = "simulated",
+    facts: RunFacts = SIMULATED,
     no_human: bool = False,
     messages: Mapping[Millis, Message] | None = None,
     on_turn: Callable[[State, tuple[Event, ...]], None] | None = None,
 ) -> SimulatedRun:
     """Runs until the end; `messages` are sent to the run at fixed times, whatever the world does."""
     clock = _Clock()
-    facts = RunFacts(run_id, workflow.name, branch="main", base="base", date="2026-01-01")
-    start = Start(facts, dict(inputs or {}), dict(env or {}), world.base(), no_human)
+    start = Start(
+        replace(facts, name=workflow.name), dict(inputs or {}), dict(env or {}), world.base(), no_human
+    )
     clock.at(Millis(0), start)
     for at, message in (messages or {}).items():
         clock.at(at, message)

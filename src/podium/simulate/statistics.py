@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Workflow
-from podium.simulate.random_world import DEFAULT_ODDS, Odds, RandomWorld
-from podium.simulate.run import simulate
+from podium.core.payloads import TypicalUse
+from podium.simulate.random_world import DEFAULT_ODDS, NO_PAST, Odds, PastUse, RandomWorld
+from podium.simulate.run import SIMULATED, simulate
 from podium.views.run.trace import Trace, TracedStep, trace
 
 
@@ -41,20 +43,18 @@ class RunStatistics:
 def simulate_runs(
     workflow: Workflow,
     *,
-    runs: int,
-    seed: int,
+    seeds: Iterable[int],
     inputs: Mapping[str, Any],
     env: Mapping[str, str] | None = None,
     odds: Odds | None = None,
+    past: Mapping[str, PastUse] = NO_PAST,
+    typical_use: tuple[TypicalUse, ...] = (),
 ) -> RunStatistics:
-    """Runs the workflow that often in a random world, with consecutive seeds."""
+    """Runs the workflow once per seed in a random world, in which calls use what they used before."""
+    facts = replace(SIMULATED, typical_use=typical_use)
+    worlds = (RandomWorld(seed, odds or DEFAULT_ODDS, past=past) for seed in seeds)
     return _summarize(
-        trace(
-            simulate(
-                workflow, RandomWorld(seed + number, odds or DEFAULT_ODDS), inputs=inputs, env=env
-            ).events
-        )
-        for number in range(runs)
+        trace(simulate(workflow, world, inputs=inputs, env=env, facts=facts).events) for world in worlds
     )
 
 

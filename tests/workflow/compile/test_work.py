@@ -124,7 +124,7 @@ def test_the_agents_own_cost_limit_is_kept_with_the_estimate(tmp_path: Path) -> 
 def test_an_agent_may_have_an_estimate(tmp_path: Path) -> None:
     rest = "agents: {local: {type: ollama, estimate: {tokens: 7k}, price: {input: 0, output: 0}}}"
     assert verb_of(only_step(tmp_path, "{agent: local, prompt: x}", rest), Agent).estimate == Estimate(
-        MicroUsd(500_000), 7_000
+        MicroUsd(0), 7_000
     )
 
 

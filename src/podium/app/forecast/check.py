@@ -15,6 +15,7 @@ from podium.errors import ConfigurationError
 from podium.simulate.forecast.best_case import best_case
 from podium.simulate.forecast.upper_bound import UpperBound, upper_bound
 from podium.simulate.forecast.worst_case import AttemptCost, KnownAtRunTime, Unbounded, calls
+from podium.simulate.random_world import PastUse
 from podium.views.format import dollars
 from podium.workflow.defaults import ESTIMATE
 
@@ -127,6 +128,18 @@ def _price(step: Step, past: Sequence[Use]) -> Price:
         source,
         attempts,
     )
+
+
+def past_uses(workflow: Workflow, history: History) -> dict[str, PastUse]:
+    """What calls of each step used in earlier runs."""
+    return {
+        at: PastUse(
+            _spread([use.usd for use in uses if use.usd is not None]),
+            _spread([use.tokens for use in uses if use.tokens is not None]),
+            _spread([use.time for use in uses]) or (0, 0, 0),
+        )
+        for at, uses in fitting(workflow, history).items()
+    }
 
 
 def _spread(values: Sequence[int]) -> tuple[int, int, int] | None:

@@ -26,6 +26,9 @@ from podium.simulate.run import simulate
 
 RUNS: Final = 60
 """So many simulated runs tell what is likely."""
+RUNS_AT_START: Final = 9
+MAX_STEPS_AT_START: Final = 60
+"""Simulating them nine times takes about as long as starting the program."""
 Unit = Literal["calls", "tokens", "usd", "time"]
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
@@ -76,12 +79,30 @@ def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None 
     return Plan(workflow.name, ranges, way, prices, refusals, repairs)
 
 
+class Likely(NamedTuple):
+    calls: int
+    usd: int
+
+
+def likely_use(workflow: Workflow, values: Mapping[str, Any], history: History) -> Likely | None:
+    """What a run is likely to use, from few simulated runs; None for a file that takes long to simulate."""
+    if sum(1 for _ in all_steps(workflow)) > MAX_STEPS_AT_START:
+        return None
+    price = pricing(workflow, history, {})
+    weights: dict[Unit, AttemptCost] = {"calls": calls, "usd": weights_of("usd", price)[1]}
+    likely = _likely(workflow, assumed(workflow, values), weights, RUNS_AT_START)
+    return Likely(likely["calls"], likely["usd"])
+
+
 def _likely(
-    workflow: Workflow, inputs: Mapping[str, Any], weights: Mapping[Unit, AttemptCost]
+    workflow: Workflow,
+    inputs: Mapping[str, Any],
+    weights: Mapping[Unit, AttemptCost],
+    runs: int = RUNS,
 ) -> dict[Unit, int]:
     """The median of many random runs."""
     sums: dict[Unit, list[int]] = {unit: [] for unit in weights}
-    for seed in range(RUNS):
+    for seed in range(runs):
         run = simulate(workflow, RandomWorld(seed), inputs=inputs)
         worked = (i for i in run.state.instances.values() if isinstance(i, Leaf) and i.attempt)
         leaves = [(leaf, _address(run.state, leaf)) for leaf in worked]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from podium.app.forecast.check import past_uses
+from podium.app.run.cost_history import History, usual_of
 from podium.app.values import assumed
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Workflow
@@ -42,11 +44,19 @@ def rehearse(
 def forecast(
     workflow: Workflow,
     *,
-    runs: int,
-    seed: int = 0,
+    seeds: Iterable[int],
     inputs: Mapping[str, Any],
     env: Mapping[str, str] | None = None,
     odds: Odds | None = None,
+    history: History | None = None,
 ) -> RunStatistics:
-    """What many runs with ordinary luck amount to."""
-    return simulate_runs(workflow, runs=runs, seed=seed, inputs=assumed(workflow, inputs), env=env, odds=odds)
+    """What many runs with ordinary luck amount to; calls use what they used in earlier runs, as in `podium plan`."""
+    return simulate_runs(
+        workflow,
+        seeds=seeds,
+        inputs=assumed(workflow, inputs),
+        env=env,
+        odds=odds,
+        past=past_uses(workflow, history or {}),
+        typical_use=usual_of(workflow, history or {}),
+    )

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 
 import click
 
-from podium.app.paths import project_of_file, project_root, user_dir
+from podium.app.paths import has_runs, project_of_file, project_root, user_dir
 from podium.frontends.cli.safe_terminal import COLOURS
 from podium.frontends.cli.shell_completion import complete_open_run, complete_run, complete_workflow
 
 if TYPE_CHECKING:
     from podium.app.project import Project
+    from podium.app.run.cost_history import History
     from podium.views.text.terminal import Paint, Tone
 
 LOOK_S: Final = 0.2
@@ -107,3 +108,11 @@ def painter(stream: TextIO | None = None) -> Paint:
         return f"\x1b[{COLOURS[tone]}m{text}\x1b[0m" if colourful and text else text
 
     return paint
+
+
+def stored_history(root: Path, workflow: str) -> History:
+    """What calls of earlier runs used; empty for a project without runs."""
+    if not has_runs(root):
+        return {}
+    with opened_project(root) as project:
+        return project.queries.history(workflow)

@@ -133,6 +133,7 @@ def _reviewer(context: CompileContext, raw: StepOrGate, worker: Worker) -> Step:
     role = worker.known_role
     prompt = raw.prompt if raw.prompt is not None else (role.prompt if role is not None else None)
     model = role.model if role is not None else None
+    fallback = (role.fallback if role is not None else None) or ()
     return Step(
         name=worker.name,
         verb=Agent(
@@ -140,8 +141,8 @@ def _reviewer(context: CompileContext, raw: StepOrGate, worker: Worker) -> Step:
             agent=context.value(worker.agent, raw.at("review")),
             model=context.value(model, raw.at("review")),
             prompt=context.prompt(prompt, raw.at("prompt")) if prompt is not None else None,
-            fallback=(role.fallback if role is not None else None) or (),
-            estimate=policy.estimate(context, _estimate(raw), worker.agent),
+            fallback=fallback,
+            estimate=policy.estimate(context, _estimate(raw), worker.agent, has_fallback=bool(fallback)),
             judge=True,
             member=worker.name,
         ),

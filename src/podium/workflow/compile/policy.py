@@ -20,6 +20,7 @@ from podium.core.policy import (
     Stop,
 )
 from podium.core.types import MicroUsd, Millis
+from podium.workflow.agent_capabilities import HUMAN
 from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import BREAKER, ESTIMATE, LIMITS, PRESETS
 from podium.workflow.schema import file, parts
@@ -142,14 +143,32 @@ def with_exhausted_default(context: CompileContext, settings: Retry) -> Retry:
     return replace(settings, on_exhausted=word)
 
 
-def estimate(context: CompileContext, step: parts.Estimate | None, agent: str | None) -> Estimate:
+def estimate(
+    context: CompileContext, step: parts.Estimate | None, agent: str | None, *, has_fallback: bool
+) -> Estimate:
+    """What a call is taken to use: as declared; nothing of an agent that is free, unless another may take its place."""
     configured = context.source.file.agents.get(agent) if agent is not None else None
-    estimate_ = ESTIMATE
+    is_free = agent is not None and not has_fallback and _is_free(context, agent, configured)
+    estimate_ = replace(ESTIMATE, usd=MicroUsd(0)) if is_free else ESTIMATE
+    default = estimate_
     for raw in (configured.estimate if configured is not None else None, step):
         if raw is not None:
             estimate_ = Estimate(
-                usd=ESTIMATE.usd if raw.usd is None else micro_usd(raw.usd),
-                tokens=ESTIMATE.tokens if raw.tokens is None else raw.tokens,
+                usd=default.usd if raw.usd is None else micro_usd(raw.usd),
+                tokens=default.tokens if raw.tokens is None else raw.tokens,
             )
     cap = configured.max_usd if configured is not None else None
     return estimate_ if cap is None else replace(estimate_, cap=micro_usd(cap))
+
+
+def _is_free(context: CompileContext, agent: str, configured: file.Agent | None) -> bool:
+    """Whether its calls are known to cost nothing: by its own prices, else because its type has none."""
+    price = None if configured is None else configured.price
+    if price is not None:
+        rates = (price.input, price.output, price.cache_read, price.cache_write)
+        return all(rate is not None for rate in rates[:2]) and not any(rates)
+    kind = (configured and configured.type) or agent
+    if kind == HUMAN:
+        return False
+    capabilities = context.source.agent_types.find(kind)
+    return capabilities is not None and capabilities.price == "free"

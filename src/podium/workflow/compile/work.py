@@ -81,7 +81,7 @@ def _agent(context: CompileContext, raw: RawStep, worker: Worker) -> Agent:
         model=context.value(model, raw.at("model")),
         prompt=_prompt(context, raw, role),
         fallback=fallback or (),
-        estimate=policy.estimate(context, raw.estimate, worker.agent),
+        estimate=policy.estimate(context, raw.estimate, worker.agent, has_fallback=bool(fallback)),
         by_hand=worker.agent == "human",
         continuity=continuity or 0,
         no_change=raw.no_change or _no_change(context, raw, role),

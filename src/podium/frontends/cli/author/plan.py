@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from podium.app.author.load import load_workflow, parse_inputs
-from podium.app.paths import has_runs, project_root, user_dir
+from podium.app.paths import project_root, user_dir
 from podium.app.values import parse_settings
+from podium.frontends.cli.open_run import stored_history
 from podium.frontends.cli.options import set_option
 from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.format import count, dollars, duration, plural
@@ -19,7 +20,6 @@ from podium.views.format import count, dollars, duration, plural
 if TYPE_CHECKING:
     from podium.app.forecast.check import Price
     from podium.app.forecast.plan import Plan, Range
-    from podium.app.run.cost_history import History
 
 SHOW: Final[dict[str, Callable[[float], str]]] = {
     "calls": lambda number: f"{number:.0f}",
@@ -49,7 +49,7 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
 
     definition = load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     workflow = definition.workflow
-    history = _history(project_root(file.parent), workflow.name)
+    history = stored_history(project_root(file.parent), workflow.name)
     forecast = plan(workflow, parse_inputs(inputs, definition), history)
     suites = list_suites(workflow)
     if as_json:
@@ -60,18 +60,8 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     return 2 if forecast.refusals else 0
 
 
-def _history(root: Path, workflow: str) -> History:
-    """Empty for a project without runs."""
-    if not has_runs(root):
-        return {}
-    from podium.frontends.cli.open_run import opened_project
-
-    with opened_project(root) as project:
-        return project.queries.history(workflow)
-
-
 def _tell(forecast: Plan, suites: list[str]) -> None:
-    click.echo(f"{forecast.workflow:<14}{'least':>9}{'likely':>9}{'most':>9}")
+    click.echo(f"{forecast.workflow:<14}{'likely':>9}{'least':>9}{'most':>9}")
     for unit, row in forecast.ranges.items():
         click.echo(f"  {NAMES[unit]:<12}{_cells(unit, row)}".rstrip())
     if forecast.way:
@@ -94,7 +84,7 @@ def _tell(forecast: Plan, suites: list[str]) -> None:
 def _cells(unit: str, row: Range) -> str:
     show = SHOW[unit]
     most = "no bound" if row.most is None else show(row.most)
-    return f"{show(row.least):>9}{show(row.likely):>9}{most:>9}" + (f"  cut by {row.cut}" if row.cut else "")
+    return f"{show(row.likely):>9}{show(row.least):>9}{most:>9}" + (f"  cut by {row.cut}" if row.cut else "")
 
 
 def _source(price: Price) -> str:
@@ -103,6 +93,8 @@ def _source(price: Price) -> str:
             return "where its agent stops (max_usd)"
         case "history":
             return f"history: {plural(price.attempts, 'earlier call')}"
+        case "declared" if not price.usd[2]:
+            return "free, or declared to be"
         case "declared":
             return "declared by `estimate`"
         case _:

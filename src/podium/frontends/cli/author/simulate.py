@@ -12,9 +12,10 @@ import click
 
 from podium.app.author.load import load_workflow, parse_inputs
 from podium.app.forecast.simulate import forecast, rehearse
-from podium.app.paths import user_dir
+from podium.app.paths import project_root, user_dir
 from podium.app.values import parse_settings
 from podium.errors import EXIT_WAITING
+from podium.frontends.cli.open_run import stored_history
 from podium.frontends.cli.options import set_option
 from podium.frontends.cli.shell_completion import complete_workflow
 from podium.simulate.statistics import RunStatistics, Spread, outcome_text
@@ -58,7 +59,10 @@ def command(
     workflow = definition.workflow
     values, around = parse_inputs(inputs, definition), parse_inputs(env)
     if runs is not None:
-        _tell_statistics(forecast(workflow, runs=runs, seed=seed, inputs=values, env=around), as_json)
+        history = stored_history(project_root(file.parent), workflow.name)
+        seeds = range(seed, seed + runs)
+        statistics = forecast(workflow, seeds=seeds, inputs=values, env=around, history=history)
+        _tell_statistics(statistics, as_json)
         return 0
     rehearsal = rehearse(workflow, cast, inputs=values, env=around)
     for line in rehearsal.unplayed:
@@ -126,7 +130,7 @@ def _tell_statistics(statistics: RunStatistics, as_json: bool) -> None:
     click.echo(f"{statistics.runs} runs")
     for status, number in statistics.statuses.items():
         click.echo(f"  {number / statistics.runs:6.1%}  {status}")
-    click.echo("\n                 least    half  9 of 10     most")
+    click.echo("\n                likely    least  9 of 10     most")
     click.echo(_row("cost", statistics.usd, dollars))
     click.echo(_row("time", statistics.time, duration))
     click.echo(_row("calls", statistics.calls, count))
@@ -147,7 +151,7 @@ def _statistics_data(statistics: RunStatistics) -> dict[str, Any]:
 
 
 def _row(name: str, spread: Spread, show: Callable[[float], str]) -> str:
-    values = (spread.least, spread.median, spread.ninety, spread.most)
+    values = (spread.median, spread.least, spread.ninety, spread.most)
     return f"  {name:<10}" + "".join(f"{show(value):>9}" for value in values)
 
 

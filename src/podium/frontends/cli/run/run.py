@@ -158,7 +158,7 @@ def _check_output(workflow: Workflow, name: str | None) -> None:
 
 
 def _forecast(workflow: Workflow, request: RunRequest, history: History) -> str:
-    """The worst case in a line; the limits are what stops it."""
+    """What is likely and the worst case in a line; the limits are what stops it."""
     from podium.app.forecast.check import check_plan
 
     calls, limits = check_plan(workflow, request.inputs, history), workflow.limits
@@ -169,7 +169,14 @@ def _forecast(workflow: Workflow, request: RunRequest, history: History) -> str:
     stops += [f"{limits.tokens} tokens"] if limits.tokens is not None else []
     ended = f"; stops at {' or '.join(stops)}" if stops else ""
     most = "as many agent calls as the run will allow" if calls is None else plural(calls, "agent call")
-    return f"at most {most}{ended}"
+    from podium.app.forecast.plan import likely_use
+
+    likely = likely_use(workflow, request.inputs, history)
+    if likely is None or likely.calls == calls:
+        return f"at most {most}{ended}"
+    usual = f"likely {plural(likely.calls, 'agent call')} and {dollars(likely.usd)}"
+    path = f" if every retry and loop is used up (podium plan {request.definition.file.name} shows the path)"
+    return f"{usual}; at most {calls if calls is not None else most}{path}{ended}"
 
 
 def _accepted(workflow: Workflow, request: RunRequest, *, yes: bool) -> tuple[str, ...]:
