@@ -151,11 +151,13 @@ class Commands:
         """Write the files of a run's folder again from its log."""
         self._project.runtime.rebuild(run)
 
-    def export(self, run: RunId, folder: Path) -> Exported:
-        """Write a run into a folder that anybody can verify."""
+    def export(
+        self, run: RunId, folder: Path, *, on_part: Callable[[str], None] = lambda _: None
+    ) -> Exported:
+        """Write a run into a folder that anybody can verify; `on_part` is told what is written next."""
         from podium.app.archive.export import export
 
-        return export(self._project, self._project.run(run), folder)
+        return export(self._project, self._project.run(run), folder, on_part)
 
     def expired(self, *, before: Millis, unlanded: bool = False) -> tuple[ExpiredRun, ...]:
         """The runs that `delete` may delete."""

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,8 +72,11 @@ class Exported:
     """Its hash, which covers everything in the folder."""
 
 
-def export(project: Project, head: RunHead, folder: Path) -> Exported:
+def export(
+    project: Project, head: RunHead, folder: Path, on_part: Callable[[str], None] = lambda _: None
+) -> Exported:
     _check_place(folder)
+    on_part("events")
     fault = project.runtime.verify(head.run).fault
     if fault is not None:
         raise ConfigurationError(f"cannot export run {head.run}: its log fails verification: {fault}")
@@ -85,8 +88,11 @@ def export(project: Project, head: RunHead, folder: Path) -> Exported:
     _put(folder, VERDICTS, as_json(verdicts_of(events)))
     for name, data in read_stored_texts(project.paths.state_dir, head).items():
         _put(folder, f"{DEFINITION}/{name}", data)
+    on_part("records")
     _copy_records(project.paths.run_dir(head.run), folder / RECORDS)
+    on_part("trees")
     trees, lost = _put_trees(project.paths, events, folder)
+    on_part("manifest")
     files = {name: hash_of(folder / name) for name in file_names(folder)}
     manifest = {
         "podium_export": FORMAT,

@@ -17,6 +17,7 @@ from podium.app.values import parse_settings
 from podium.errors import EXIT_WAITING
 from podium.frontends.cli.open_run import stored_history
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.progress import ProgressLine
 from podium.frontends.cli.shell_completion import complete_workflow
 from podium.simulate.statistics import RunStatistics, Spread, outcome_text
 from podium.views.format import count, dollars, duration, plural
@@ -60,8 +61,9 @@ def command(
     values, around = parse_inputs(inputs, definition), parse_inputs(env)
     if runs is not None:
         history = stored_history(project_root(file.parent), workflow.name)
-        seeds = range(seed, seed + runs)
-        statistics = forecast(workflow, seeds=seeds, inputs=values, env=around, history=history)
+        with ProgressLine("simulated runs", runs) as progress:
+            seeds = progress.track(range(seed, seed + runs))
+            statistics = forecast(workflow, seeds=seeds, inputs=values, env=around, history=history)
         _tell_statistics(statistics, as_json)
         return 0
     rehearsal = rehearse(workflow, cast, inputs=values, env=around)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -28,7 +29,8 @@ def command(project: Project, run: RunId, folder: Path | None, as_json: bool) ->
     anything was stored; the trees contain the project's files as they were. RUN is an id, a prefix of one, or
     @2 for the second newest run; default: the newest.
     """
-    done = project.commands.export(run, folder or Path(f"podium-{run}"))
+    with ProgressLine("exporting") as line:
+        done = project.commands.export(run, folder or Path(f"podium-{run}"), on_part=line.name)
     if as_json:
         data = {
             "run": done.run,

@@ -13,6 +13,7 @@ from podium.app.archive.gc import ExpiredRun
 from podium.core.types import Millis
 from podium.errors import ConfigurationError
 from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.progress import ProgressLine
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
@@ -45,7 +46,8 @@ def command(project: Project, age: str, unlanded: bool, yes: bool, as_json: bool
     runs = project.commands.expired(before=before, unlanded=unlanded)
     agreed = bool(runs) and (yes or _ask(runs, quiet=as_json))
     if agreed:
-        project.commands.delete(runs)
+        with ProgressLine("deleted runs", len(runs)) as line:
+            project.commands.delete(line.track(runs))
     if as_json:
         click.echo(json.dumps({"deleted": agreed, "runs": [_data(run) for run in runs]}, indent=2))
     elif not runs:
