@@ -11,7 +11,7 @@ import click
 import pytest
 from click.shell_completion import BashComplete, CompletionItem
 
-from podium.frontends.cli import shell_completion
+from podium.app.author import workflow_files
 from podium.frontends.cli.main import COMMANDS, podium
 from tests.engine.kit import Project
 
@@ -171,7 +171,7 @@ def test_a_folder_with_very_many_files_is_not_walked_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shell_completion, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(workflow_files, "MOST_ENTRIES", 10)
     for number in range(20):
         (tmp_path / f"{number}.txt").touch()
     (tmp_path / "w.yaml").write_text(PASSES)

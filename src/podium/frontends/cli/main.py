@@ -74,11 +74,15 @@ GROUPS: Final = {
 MODULES: Final = {"raise": "raise_limit"}
 """Commands whose name is a word of Python."""
 HEADINGS: Final = {
-    "run": "Start and drive runs",
-    "control": "Decide and steer",
-    "inspect": "Look at runs, agents and the machine",
-    "author": "Write and check workflows",
+    "Every day": "init run show approve resume",
+    "Start": "demo rerun fork run-step watch serve",
+    "Watch": "runs logs events",
+    "Decide": "inbox reject answer apply raise guide signal pause cancel",
+    "Look back": "diff costs export verify",
+    "Write and check workflows": "validate plan simulate test graph prompt resolve convert roles schema",
+    "Agents and the machine": "agents doctor gc",
 }
+"""What `podium --help` lists, in this order."""
 READ_ONLY_COMMANDS: Final = frozenset({"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema"})
 """They only print, so a reader that closes the pipe early is not an error."""
 
@@ -125,9 +129,9 @@ class LazyGroup(click.Group):
         return [*(CompletionItem(name, help=COMMANDS[name]) for name in names), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for group, heading in HEADINGS.items():
+        for heading, names in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl([row for row in COMMANDS.items() if row[0] in GROUPS[group]])
+                formatter.write_dl([(name, COMMANDS[name]) for name in names.split()])
 
 
 def module_of(command: str) -> str:
@@ -150,10 +154,18 @@ def _imported(name: str) -> ModuleType:
         gc.enable()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="podium")
-def podium() -> None:
-    """Run teams of AI coding agents from one YAML file, and verify what they did."""
+@click.pass_context
+def podium(context: click.Context) -> None:
+    """Run teams of AI coding agents from one YAML file, and verify what they did.
+
+    Without a command: what runs in this project, what waits for you, the last results, and what to do next.
+    """
+    if context.invoked_subcommand is None:
+        _imported("podium.frontends.cli.project_status").print_status()
 
 
 def main() -> NoReturn:

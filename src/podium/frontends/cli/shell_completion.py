@@ -6,7 +6,6 @@ offers nothing where something is wrong, and imports what it needs only when it 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
+from podium.app.author.workflow_files import is_workflow, yaml_files
 from podium.errors import PodiumError
 
 if TYPE_CHECKING:
@@ -28,12 +28,6 @@ Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], Items]
 
 SANDBOX_LEVELS: Final = ("auto", "container", "bubblewrap", "limits", "none")
 MOST_RUNS: Final = 100
-MOST_ENTRIES: Final = 5_000
-"""So many names are looked at for workflow files."""
-DEPTH: Final = 3
-"""Folders below the one that was typed."""
-HEAD: Final = 4_096
-SKIPPED: Final = frozenset({"node_modules", "venv", "target", "dist", "build"})
 
 
 def _quietly(offer: Callable[[click.Context, str], Iterable[CompletionItem]]) -> Completer:
@@ -112,14 +106,14 @@ def complete_sandbox(_: click.Context, incomplete: str) -> Iterator[CompletionIt
 @_quietly
 def complete_workflow(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
     """Workflow files below the folder; if none fits, YAML files, which may be of another format; else any file."""
-    files = [path for path in _yaml_files(incomplete) if not path.endswith((".test.yaml", ".test.yml"))]
-    items = [CompletionItem(path) for path in files if _is_workflow(path)]
+    files = [path for path in yaml_files(incomplete) if not path.endswith((".test.yaml", ".test.yml"))]
+    items = [CompletionItem(path) for path in files if is_workflow(path)]
     return items or [CompletionItem(path) for path in files] or [CompletionItem(incomplete, type="file")]
 
 
 @_quietly
 def complete_workflow_or_run(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
-    files = [CompletionItem(path) for path in _yaml_files(incomplete) if _is_workflow(path)]
+    files = [CompletionItem(path) for path in yaml_files(incomplete) if is_workflow(path)]
     with suppress(PodiumError):
         files.extend(_run_item(head) for head in _heads(incomplete))
     return files or [CompletionItem(incomplete, type="file")]
@@ -127,7 +121,7 @@ def complete_workflow_or_run(_: click.Context, incomplete: str) -> Iterable[Comp
 
 @_quietly
 def complete_test_file(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
-    files = [path for path in _yaml_files(incomplete) if path.endswith((".test.yaml", ".test.yml"))]
+    files = [path for path in yaml_files(incomplete) if path.endswith((".test.yaml", ".test.yml"))]
     return [CompletionItem(path) for path in files] or [CompletionItem(incomplete, type="file")]
 
 
@@ -173,37 +167,3 @@ def _steps_of_run(run: str | None, incomplete: str) -> Iterator[str]:
     yield from (step.step for step in steps if step.role != "gates")
     if any(sign in incomplete for sign in "/~#"):
         yield from (step.path for step in steps)
-
-
-def _yaml_files(incomplete: str) -> Iterator[str]:
-    """Paths that continue what was typed, in folders that are not far below."""
-    top, _, name = incomplete.rpartition("/")
-    base = f"{top}/" if "/" in incomplete else ""
-    left = MOST_ENTRIES
-    for folder, folders, names in os.walk(base or "."):
-        below = Path(folder).relative_to(base or ".").parts
-        left -= len(folders) + len(names)
-        if left < 0:
-            return
-        # Only directly in the folder that was typed does a name have to continue what was typed.
-        start = "" if below else name
-        is_deep = len(below) >= DEPTH
-        folders[:] = (
-            []
-            if is_deep
-            else sorted(entry for entry in folders if entry.startswith(start) and _is_entered(entry))
-        )
-        for entry in sorted(names):
-            if entry.startswith(start) and entry.endswith((".yaml", ".yml")):
-                yield base + "/".join((*below, entry))
-
-
-def _is_entered(folder: str) -> bool:
-    return not folder.startswith(".") and folder not in SKIPPED
-
-
-def _is_workflow(path: str) -> bool:
-    with suppress(OSError), Path(path).open("rb") as file:
-        head = file.read(HEAD)
-        return head.startswith(b"podium:") or b"\npodium:" in head
-    return False
