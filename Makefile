@@ -51,9 +51,19 @@ slow: setup ## the real command as processes, crashes, long examples; SHARE=0.5 
 security: setup ## attacks on sandbox, trees, gates and the ways out, with counts; FULL=1 for all
 	@PODIUM_FULL=$(FULL) sh tools/stage.sh security 60m $(PARALLEL) -m security $(SAMPLE) tests/security
 
+# What every version of the programs must do; the rest of the suite also knows the words of one version.
+LIVE_CONTRACT := tests/live/test_sandboxed.py tests/live/test_codex.py tests/live/test_continuity.py
+
 live: setup ## the real claude, codex and gemini against a model server on this machine; installs them in .venv-live
 	@sh tools/live.sh
 	@PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live 30m $(PARALLEL) -m live $(SAMPLE) tests/live
+	@sh tools/live.sh second
+	@PODIUM_LIVE_PROGRAMS=$(CURDIR)/.venv-live/second PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live-second 15m $(PARALLEL) -m live $(SAMPLE) $(LIVE_CONTRACT)
+
+live-newest: setup ## the newest published agent programs, a smaller part; reports and does not gate
+	@sh tools/live.sh newest
+	@for name in claude codex gemini; do echo "$$name: $$(.venv-live/newest/node_modules/.bin/$$name --version)"; done
+	@PODIUM_LIVE_PROGRAMS=$(CURDIR)/.venv-live/newest PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live-newest 15m $(PARALLEL) -m live $(LIVE_CONTRACT) || echo "something has changed in the newest versions, see above"
 
 faults: setup ## the live tests of faults, whose results become docs/reference/agent-faults.md
 	@sh tools/live.sh

@@ -1,10 +1,16 @@
 #!/bin/sh
 # Installs the real agent programs, at the versions that were tried, for `make live`; nothing else needs them.
+#   live.sh [first|second|newest]       in .venv-live, .venv-live/second, .venv-live/newest
 set -eu
 cd "$(dirname "$0")/.."
-PACKAGES="@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0"
-stamp=.venv-live/installed
-if [ "$(cat "$stamp" 2>/dev/null || true)" = "$PACKAGES" ]; then exit 0; fi
+case ${1:-first} in
+    first) place=.venv-live PACKAGES="@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0" ;;
+    second) place=.venv-live/second PACKAGES="@anthropic-ai/claude-code@2.1.325 @openai/codex@0.169.0 @google/gemini-cli@0.60.0" ;;
+    newest) place=.venv-live/newest PACKAGES="@anthropic-ai/claude-code@latest @openai/codex@latest @google/gemini-cli@latest" ;;
+    *) echo "live.sh: $1 is not a set of versions; there are first, second, newest" >&2; exit 2 ;;
+esac
+stamp=$place/installed
+if [ "${1:-first}" != newest ] && [ "$(cat "$stamp" 2>/dev/null || true)" = "$PACKAGES" ]; then exit 0; fi
 if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then
     echo "the agent programs need Node.js 20 or later with npm, on the PATH" >&2
     exit 1
@@ -13,5 +19,6 @@ fi
 system=/etc/ssl/certs/ca-certificates.crt
 if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -f "$system" ]; then export NODE_EXTRA_CA_CERTS=$system; fi
 # shellcheck disable=SC2086 # a list of words
-npm install --prefix .venv-live --no-audit --no-fund --loglevel=error $PACKAGES
+mkdir -p "$place"
+npm install --prefix "$place" --no-audit --no-fund --loglevel=error $PACKAGES
 printf '%s' "$PACKAGES" > "$stamp"

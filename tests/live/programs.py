@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-INSTALLED = Path(__file__).parents[2] / ".venv-live/node_modules/.bin"
+FOLDER = Path(os.environ.get("PODIUM_LIVE_PROGRAMS") or Path(__file__).parents[2] / ".venv-live")
+"""Where tools/live.sh has installed the programs; it knows several sets of versions."""
+INSTALLED = FOLDER / "node_modules/.bin"
 
 
 def found(name: str) -> str:

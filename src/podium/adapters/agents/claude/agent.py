@@ -7,7 +7,7 @@
 
 It reads no settings, hooks, MCP servers, skills or CLAUDE.md of the repository, because an earlier agent may have
 written them. The `tools` of a role are names of claude's tools, or the words read, edit, run and web.
-stream.py parses its output. Tested with 2.1.197.
+stream.py parses its output. Tested with 2.1.197 and 2.1.325.
 """
 
 from __future__ import annotations
