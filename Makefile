@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test near slow security live faults crash torture damage check coverage mutants money thorough fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims thorough fuzz bench requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -34,10 +34,16 @@ FULL ?=
 DISK := $(or $(TMPDIR),/tmp)
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 demo: setup ## watch a scripted team repair a small project, for real: no key, no network
 	@$(BIN)/podium demo
+
+wheel: setup ## build the wheel, install it into an empty environment and run the demo with it
+	$(STAGE) wheel 5m sh tools/wheel.sh
+
+recording: setup ## record the demo and `podium show` in a real terminal for the README; needs tmux
+	@$(PY) tools/recording.py
 
 test: setup ## the fast tests, in less than three minutes
 	$(STAGE) test 10m $(PARALLEL) $(FAST)

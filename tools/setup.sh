@@ -17,12 +17,18 @@ main() {
         return
     fi
     python=$(find_python)
-    echo "setting up .venv with $("$python" --version)" >&2
+    began=$(date +%s)
+    echo "Setting up .venv with $("$python" --version), once:" >&2
     is_reusable || rm -rf "$venv"
     if ! install_with_uv; then
         install_with_pip
     fi
     fingerprint >"$stamp"
+    echo "  ready after $(($(date +%s) - began)) s" >&2
+}
+
+packages() {
+    echo "  installing $(grep -c '^[A-Za-z]' requirements/dev.txt) pinned packages; this takes about a minute" >&2
 }
 
 is_ready() {
@@ -57,6 +63,7 @@ install_with_uv() {
     command -v uv >/dev/null 2>&1 || return 1
     # Both names of one switch: older releases of uv know only the first.
     export UV_NATIVE_TLS=true UV_SYSTEM_CERTS=true UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV="$venv"
+    packages
     if uv venv --quiet --allow-existing --python "$python" "$venv" &&
         uv pip install --quiet --require-hashes -r requirements/dev.txt &&
         uv pip install --quiet --no-deps --no-build-isolation -e .; then
@@ -86,7 +93,9 @@ install_with_pip() {
 pip_from() {
     host=$1
     shift
+    packages
     "$host" -m pip "$@" install --quiet --require-hashes -r requirements/dev.txt
+    echo "  installing Podium itself" >&2
     "$host" -m pip "$@" install --quiet --no-deps --no-build-isolation -e .
 }
 

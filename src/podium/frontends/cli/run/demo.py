@@ -46,9 +46,9 @@ def command(ask: bool, folder: Path | None, as_json: bool) -> int:
         _talk(f"A stronger sandbox would need bubblewrap: {started.host.sandboxes.bubblewrap_problem}.")
     _talk("The team is scripted. Its first attempt forgets something, and the gate notices.\n")
     asks = ask and is_terminal()
-    with Foreground(project, started.run) as display:
+    with Foreground(project, started.run, asks=asks) as display:
         driving = partial(project.commands.drive, started.run, park=not asks, observer=display.observer)
-        code = display.finish(anyio.run(driving))
+        code = display.finish(anyio.run(driving), hints=asks)
     if not asks:
         _talk(
             f"\nNow a person decides. The demo approves for you, as this would: podium approve {started.run}\n"
@@ -68,8 +68,6 @@ def _look_around(place: Path, run: str) -> None:
         (f"podium show {run}", "every step, its attempts and what they cost"),
         (f"podium logs {run} implement", "the gate's output for the first attempt"),
         (f"podium diff {run}", "the change that landed"),
-        ("git log --stat -1", "the commit on your branch"),
-        (f"podium events {run}", "the log that all of this was read from"),
     ):
         _talk(f"  {line:<42} {why}")
 
