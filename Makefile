@@ -57,6 +57,9 @@ slow: setup ## the real command as processes, crashes, long examples; SHARE=0.5 
 security: setup ## attacks on sandbox, trees, gates and the ways out, with counts; FULL=1 for all
 	@PODIUM_FULL=$(FULL) sh tools/stage.sh security 60m $(PARALLEL) -m security $(SAMPLE) tests/security
 
+security-user: setup ## the same as a user without rights, whom root becomes
+	@PODIUM_FULL=$(FULL) sh tools/stage.sh security-user 60m $(PY) tools/ordinary_user.py $(CURDIR)/$(PARALLEL) -m security $(SAMPLE) tests/security
+
 # What every version of the programs must do; the rest of the suite also knows the words of one version.
 LIVE_CONTRACT := tests/live/test_sandboxed.py tests/live/test_codex.py tests/live/test_continuity.py
 
