@@ -48,6 +48,7 @@ def cheap_enough() -> bool:
     for one in found:
         bound = f"at {'most' if one.at_most else 'least'} {one.bound:g} {one.unit}"
         mark = "" if one.holds else "  MISSED"
+        mark += "" if one.meets_target else f"  (target {one.target:g} not met)"
         print(f"{one.name:56} {one.figure:8.2f} {one.unit:<3} {bound:<16} {one.detail}{mark}")
     if not engine.PEER.exists():
         print("the peer was not measured: make bench installs it")

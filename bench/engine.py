@@ -50,10 +50,19 @@ class Cost:
     bound: float
     at_most: bool = True
     detail: str = ""
+    target: float | None = None
+    """What is aimed at, where the bound is only what holds today."""
 
     @property
     def holds(self) -> bool:
-        return self.figure <= self.bound if self.at_most else self.figure >= self.bound
+        return self._keeps(self.bound)
+
+    @property
+    def meets_target(self) -> bool:
+        return self.target is None or self._keeps(self.target)
+
+    def _keeps(self, bound: float) -> bool:
+        return self.figure <= bound if self.at_most else self.figure >= bound
 
 
 def costs() -> tuple[Cost, ...]:
