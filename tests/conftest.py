@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import shutil
@@ -21,7 +22,7 @@ from tests import sample
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 
 # Derandomised: a change is judged by the same examples each time; `make thorough` draws new ones.
-settings.register_profile("dev", PATIENT, max_examples=100, derandomize=True)
+settings.register_profile("dev", PATIENT, max_examples=30, derandomize=True)
 settings.register_profile("drawn", PATIENT, max_examples=200)
 # Tracing is slow and luck must not decide whether a branch was reached: few examples, always the same.
 settings.register_profile("coverage", PATIENT, max_examples=50, derandomize=True)
@@ -35,8 +36,7 @@ if settings.get_profile(PROFILE).derandomize:
     # Hypothesis mixes constants of our own sources into what it draws: then every edit anywhere would try other examples.
     providers._get_local_constants = lambda: providers._local_constants
 
-TESTS: Final = Path(__file__).parent
-SLOW_FOLDERS: Final = ("crash", "e2e")
+SLOW_FOLDERS: Final = ("tests/crash/", "tests/e2e/")
 """Their tests start the real command as processes of its own; `make slow` runs them."""
 MEMORY: Final = Path("/dev/shm")
 MEMORY_BYTES: Final = 2 << 30
@@ -71,7 +71,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if any(item.path.is_relative_to(TESTS / folder) for folder in SLOW_FOLDERS):
+        if item.nodeid.startswith(SLOW_FOLDERS):
             item.add_marker(pytest.mark.slow)
     left_out = sample.left_out(
         [item.nodeid for item in items], config.getoption("--share"), seed=config.getoption("--share-seed")
@@ -79,6 +79,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Thousands of collected tests stay until the end: no search for garbage should go through them."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20)
 
 
 @pytest.fixture(autouse=True)

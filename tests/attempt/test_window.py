@@ -33,6 +33,7 @@ def test_the_file_goes_first_then_the_agent_and_else_nothing_is_said() -> None:
     assert window_of(AgentResult(window=1000), {}) is None
 
 
+@pytest.mark.slow
 @pytest.mark.req("R209")
 def test_a_window_that_fills_is_told_in_the_summary(tmp_path: Path) -> None:
     with ModelServer(Rule(text="short", usage=Tokens(850, 9))) as server:

@@ -18,6 +18,7 @@ def test_every_yaml_block_loads_unless_it_says_that_it_is_broken(path: str) -> N
     assert list(faults_of_page(PAGES[path])) == []
 
 
+@pytest.mark.slow  # `make check` compares the same output in its stage docs.
 @pytest.mark.parametrize("path", WITH_COMMANDS)
 def test_every_command_prints_what_the_page_shows(path: str) -> None:
     for _, said in played(PAGES[path], ROOT):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PLAIN = 'podium: 1\nname: plain\nsteps:\n  test: {run: make test}\n  ask: {human: "Go on?"}\n'
 BROKEN = PLAIN.replace("run: make test", "rum: make test")
 AGENTS = """\

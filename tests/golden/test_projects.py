@@ -228,6 +228,7 @@ def test_a_paused_run_is_resumed_and_lands(enter: Enter) -> None:
     assert (root / "diary.txt").read_text("utf-8").split() == ["build", "pack"]
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed_by_another_process_and_does_nothing_twice(
     tmp_path: Path, enter: Enter
 ) -> None:
