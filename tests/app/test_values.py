@@ -45,5 +45,5 @@ def test_what_is_no_setting_is_refused(typed: tuple[str, ...], told: str) -> Non
 
 def test_typed_values_are_json_and_what_is_no_number_of_it_is_text() -> None:
     assert parse_values(("a=1", "b=NaN", "c=[true]", "d=x")) == {"a": 1, "b": "NaN", "c": [True], "d": "x"}
-    with pytest.raises(ConfigurationError, match="a is inf, which is no number of JSON"):
+    with pytest.raises(ConfigurationError, match="a is inf, which is not a number in JSON"):
         parse_values(("a=1e999",))

@@ -206,7 +206,7 @@ def test_a_place_that_cannot_hold_an_export_is_named(
 ) -> None:
     (tmp_path / "file").write_text("x", "utf-8")
 
-    for place, fact in ((tmp_path / "file", "is no folder"), (tmp_path / "file" / "x", "Not a directory")):
+    for place, fact in ((tmp_path / "file", "is not a folder"), (tmp_path / "file" / "x", "Not a directory")):
         with pytest.raises(ConfigurationError, match=fact):
             export(project.facade, project.facade.run(), place)
     with pytest.raises(ConfigurationError, match="cannot be made"):

@@ -18,7 +18,7 @@ EXITS = (
     ("3", "a path leaves the project"),
     ("4", "a person rejected or stopped it"),
     ("5", "a hard limit was reached"),
-    ("6", "the run waits for somebody, or is paused"),
+    ("6", "the run waits for a person or a signal, or is paused"),
     ("124", "its time ran out"),
     ("130", "cancelled; or the process was interrupted, and the run is not over"),
 )

@@ -1,4 +1,4 @@
-"""The page of outcomes: which verb can end how, and what an outcome means when nobody routes it."""
+"""The page of outcomes: which verb can end how, and what an outcome means without a route."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MEANING = {
         "not good enough after all attempts, or a block or loop that did not make it",
         "1; 5 after a limit",
     ),
-    "rejected": ("somebody judged: no", "4 by a person, 1 by an agent"),
-    "aborted": ("somebody judged: stop", "4 by a person, 1 by an agent"),
+    "rejected": ("a person or a reviewer rejected the work", "4 by a person, 1 by an agent"),
+    "aborted": ("a person or a reviewer stopped the work", "4 by a person, 1 by an agent"),
     "blocked": ("the agent says that it cannot go on, and why", "1"),
     "timeout": ("its time ran out", "124"),
     "conflict": ("the work does not merge", "1"),
@@ -50,13 +50,13 @@ def page() -> str:
         INTRO,
         "## What they mean",
         table(
-            ("outcome", "meaning", "goes on by itself", "exit code if nobody routes it"),
+            ("outcome", "meaning", "continues by default", "exit code without a route"),
             [
                 (code(o), MEANING[o][0], "yes" if o in CONTINUING_OUTCOMES else "no", MEANING[o][1])
                 for o in OUTCOMES
             ],
         ),
-        "The exit code of a run is that of the first failure that nobody routed, however deep it stands.",
+        "The exit code of a run is that of the first failure without a route, at any depth.",
         "## Which verb can end how",
         _matrix(),
         MORE,

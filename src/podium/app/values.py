@@ -79,7 +79,7 @@ def json_value(value: Any, name: str, depth: int = 0) -> Any:
         return _text(value, name)
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigurationError(
-            f"{name} is {value}, which is no number of JSON", hint="leave it out, or use null"
+            f"{name} is {value}, which is not a number in JSON", hint="leave it out, or use null"
         )
     if value is None or isinstance(value, bool | int | float):
         return value

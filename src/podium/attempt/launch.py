@@ -82,7 +82,7 @@ def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
         return workspace.mount_path
     folder = inside(workspace.folder, named)
     if not folder.is_dir():
-        raise ConfigurationError(f'dir "{named}" of step "{step.name}" is no folder of the tree')
+        raise ConfigurationError(f'dir "{named}" of step "{step.name}" is not a folder of the tree')
     return workspace.mount_path / folder.relative_to(inside(workspace.folder, "."))
 
 

@@ -111,7 +111,7 @@ def export(
 
 def _check_place(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise ConfigurationError(f"{folder} is no folder", hint="name another one")
+        raise ConfigurationError(f"{folder} is not a folder", hint="name another one")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder} is there and not empty", hint="name another folder")
 

@@ -108,7 +108,7 @@ class LooserValue:
 
 
 def loosens_default(problem: Problem) -> bool:
-    """Whether a problem is only that nobody has accepted a weaker sandbox or an open network."""
+    """Whether a problem is only that a weaker sandbox or an open network was not accepted."""
     return problem.rule == LOOSER_RULE and problem.message.endswith(THAN_DEFAULT)
 
 

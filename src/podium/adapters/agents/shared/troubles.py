@@ -1,6 +1,6 @@
 """Troubles that all agents have in common: answers that were cut off, requests that were rejected.
 
-A request that a service rejected before its model did anything is no call and costs nothing: its result has
+A request that a service rejected before its model did anything does not count as a call and costs nothing: its result has
 `Usage(calls=0)` and a cost of zero, which is known. Otherwise what was reserved for the call would stay booked as an
 unknown cost (issue 16).
 """
