@@ -189,3 +189,69 @@ def test_json_without_the_mark_is_an_answer_and_no_envelope(tmp_path: Path) -> N
     result = ended(tmp_path, '{"text": "x", "cost_usd": 5}')
 
     assert result.has_value and result.cost is None
+
+
+FIELDS = {
+    "text": "result",
+    "input": "usage.input_tokens",
+    "output": "usage.output_tokens",
+    "cost_usd": "total",
+    "session": "ids.0",
+}
+
+
+def read_with_fields(folder: Path, output: str, **more: Any) -> AgentResult:
+    asked = request(folder, {"command": ["x"], "fields": FIELDS}, **more)
+    data = output.encode()
+    return parse_output(Command(), asked, [data], finished_process(stdout=data))[0]
+
+
+@pytest.mark.req("R061")
+def test_fields_name_where_the_printed_object_has_answer_usage_cost_and_session(tmp_path: Path) -> None:
+    printed = {
+        "result": "done",
+        "usage": {"input_tokens": 12, "output_tokens": 3},
+        "total": 0.5,
+        "ids": ["s-1"],
+    }
+
+    result = read_with_fields(tmp_path, json.dumps(printed))
+
+    assert (result.text, result.usage.input, result.usage.output) == ("done", 12, 3)
+    assert (result.cost, result.session) == (500_000, "s-1")
+
+
+def test_an_answer_inside_the_printed_object_is_read_as_the_step_declares(tmp_path: Path) -> None:
+    printed = json.dumps({"result": '{"title": "x"}'})
+    assert read_with_fields(tmp_path, printed, schema={"type": "object"}).value == {"title": "x"}
+    prose = json.dumps({"result": "no JSON here"})
+    assert read_with_fields(tmp_path, prose, schema={"type": "object"}).trouble == "malformed"
+    assert read_with_fields(tmp_path, prose).trouble is None
+
+
+@pytest.mark.parametrize(
+    ("output", "detail"),
+    [
+        ("plain words", "not one JSON object"),
+        ('{"answer": "x"}', 'no text at "result"'),
+        ('{"result": {"a": 1}}', 'no text at "result"'),
+        ('{"result": "x", "usage": {"input_tokens": "many"}}', '"usage" is not a map of whole numbers'),
+        ('{"result": "x", "ids": [["s"]]}', '"session" is not text'),
+    ],
+)
+def test_output_without_the_named_fields_is_malformed(tmp_path: Path, output: str, detail: str) -> None:
+    result = read_with_fields(tmp_path, output)
+    assert result.trouble == "malformed"
+    assert detail in result.detail
+
+
+@pytest.mark.req("R061")
+def test_the_prompt_is_an_argument_where_the_user_allows_it(tmp_path: Path) -> None:
+    config = {"command": ["echo", "-n", "{prompt}"], "prompt_argument": True}
+    asked = request(tmp_path, config, system="Be brief.", prompt="Say $HOME {model}")
+
+    program, _ = Command().prepare(asked)
+    output, finished = run_program(program, asked)
+
+    assert program.stdin is None
+    assert parse_output(Command(), asked, [output], finished)[0].text == "Be brief.\n\nSay $HOME {model}"

@@ -22,6 +22,19 @@ class McpServer(Raw):
     """The hosts it must reach."""
 
 
+class OutputFields(Raw):
+    """Paths such as `usage.input_tokens` into the JSON object that a program prints."""
+
+    noun: ClassVar[str] = "fields"
+
+    text: str
+    input: str | None = None
+    output: str | None = None
+    cached: str | None = None
+    cost_usd: str | None = None
+    session: str | None = None
+
+
 PROGRAM: Final = AgentKey(
     str | Texts,
     "the program, or a list such as an interpreter and its file; without options, which belong to `args`",

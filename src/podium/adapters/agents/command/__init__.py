@@ -3,7 +3,7 @@
 from typing import Final
 
 from podium.ports import agent_keys
-from podium.ports.agent_keys import AgentKey, Texts
+from podium.ports.agent_keys import AgentKey, OutputFields, Texts
 from podium.ports.agent_type import AgentType, Capabilities
 
 AGENT: Final = AgentType(
@@ -18,6 +18,13 @@ AGENT: Final = AgentType(
             "command": AgentKey(str | Texts, "the program and its arguments, without a shell", "required"),
             "args": AgentKey(Texts, "appended to `command`"),
             "resume": AgentKey(str | Texts, "the command that continues a conversation, with `{session}`"),
+            "fields": AgentKey(
+                OutputFields,
+                "where the JSON object on standard output has the answer, its usage and its session",
+            ),
+            "prompt_argument": AgentKey(
+                bool, "allows `{prompt}` in `command`, where every user of this machine can read it", "false"
+            ),
             "exit_codes": AgentKey(dict[str, str], "the meaning of exit codes: a word for each"),
             "instructions": agent_keys.INSTRUCTIONS,
         },

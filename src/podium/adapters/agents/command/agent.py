@@ -6,14 +6,14 @@
 
 Shim: the prompt on stdin, the answer on stdout, nothing else there; messages for people go to stderr. With
 `{prompt_file}` in the argv the prompt is a file instead and stdin is closed. Further placeholders: `{model}`,
-`{system_file}` (without it the system text precedes the prompt) and `{schema_file}`. The prompt itself is never part
-of an argv, because every user of the machine could read it there.
+`{system_file}` (without it the system text precedes the prompt) and `{schema_file}`. The prompt itself is part of an argv
+only with `prompt_argument: true`, because every user of the machine can read it there.
 
 Exit codes: 0 ok · 1 transient (network, overload) · 2 error (the call is wrong) · 124 timeout · 126, 127 unavailable ·
 any other error. `exit_codes` gives others a meaning: ok, failed, refused, blocked, malformed, quota, transient, auth,
 unavailable, timeout, error. Death by a signal is transient.
 
-Usage and cost are unknown unless stdout is one JSON object with `"podium": 1`, and then as it says:
+Usage and cost are unknown unless stdout is one JSON object. `fields` names where it has them, else it has `"podium": 1`:
 `{"podium": 1, "text", "value", "usage": {"input", "output", "cached"}, "cost_usd", "trouble", "detail", "retry_at",
 "session"}`; `retry_at` is in seconds since 1970, and `value` is the structured answer.
 """
@@ -24,8 +24,10 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, get_args
 
+from podium.adapters.agents.command.json_fields import MissingField, envelope_of
 from podium.core.expressions.values import MAX_TEXT, plain_json
 from podium.core.types import MicroUsd
 from podium.errors import ConfigurationError
@@ -66,6 +68,7 @@ class Command:
             "system_file": str(request.home / SYSTEM_FILE),
             "schema_file": str(request.home / SCHEMA_FILE),
             "model": request.model or "",
+            "prompt": _both(request.system, request.prompt),
             "session": "" if request.session is None else request.session.id,
         }
         _check(request, used)
@@ -77,7 +80,7 @@ class Command:
         }
         program = ProgramSpec(
             argv=tuple(_PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in template),
-            stdin=None if "prompt_file" in used else _bytes(prompt),
+            stdin=None if used & {"prompt_file", "prompt"} else _bytes(prompt),
             files={name: _bytes(text) for key, (name, text) in files.items() if key in used},
         )
         return program, CommandConversation(request, _exit_codes(request))
@@ -89,6 +92,7 @@ class CommandConversation:
     def __init__(self, request: AgentRequest, exit_codes: Mapping[int, str]) -> None:
         self._wants_value = request.schema is not None
         self._exit_codes = exit_codes
+        self._fields: Mapping[str, str] | None = request.config.get("fields")
         self._output = bytearray()
         self._shown = 0
 
@@ -105,6 +109,8 @@ class CommandConversation:
             return AgentResult(trouble="unavailable", detail=finished.not_started)
         text = _text(self._output)
         meaning = _meaning(finished, self._exit_codes)
+        if self._fields is not None and meaning == "ok":
+            return self._read_fields(text, self._fields)
         try:
             envelope = _envelope(text)
         except NotOneValue as error:
@@ -116,6 +122,22 @@ class CommandConversation:
         if not text.strip():
             return AgentResult(trouble="malformed", detail="it ended well and said nothing")
         return self._read(text)
+
+    def _read_fields(self, output: str, paths: Mapping[str, str]) -> AgentResult:
+        try:
+            result = _enveloped(envelope_of(output, paths), "ok", "")
+        except MissingField as error:
+            return AgentResult(trouble="malformed", detail=str(error))
+        if result.trouble is not None:
+            return result
+        answer = self._read(result.text)
+        return replace(
+            result,
+            value=answer.value,
+            has_value=answer.has_value,
+            trouble=answer.trouble,
+            detail=answer.detail,
+        )
 
     def _read(self, text: str) -> AgentResult:
         try:
@@ -140,11 +162,11 @@ def _template(request: AgentRequest) -> tuple[str, ...]:
 
 def _check(request: AgentRequest, used: set[str]) -> None:
     for name in ("prompt", "system"):
-        if name in used:
+        if name in used and not (name == "prompt" and request.config.get("prompt_argument") is True):
             raise _wrong(
                 request,
                 "command",
-                f"uses {{{name}}}, and every user of the machine can read an argv; use {{{name}_file}}",
+                f"uses {{{name}}}, and every user of this machine can read arguments; use {{{name}_file}}",
             )
     if "model" in used and not request.model:
         raise _wrong(request, "command", "uses {model}, and no model is named")
