@@ -328,4 +328,11 @@ RULES: Final = (
         "A limit in dollars applies only to calls with a known price.",
         warning=True,
     ),
+    Rule(
+        43,
+        "effect",
+        ('"runs_dir" of logging has no effect: runs are in .podium/runs',),
+        "A key of another format that changes nothing would otherwise be relied on; `podium run` prints these warnings too.",
+        warning=True,
+    ),
 )

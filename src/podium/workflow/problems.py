@@ -9,6 +9,8 @@ from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError, PathViolation
 
 MAX_WORD: Final = 80
+EFFECT_RULE: Final = 43
+"""The validation rule of keys of another format that have no effect."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -82,7 +82,7 @@ def test_a_criterion_is_checked_completely_or_noted_as_unchecked(
     assert (f"output: {{files: [{', '.join(files)}]}}" in native) is bool(files)
     run = [line.partition("run: ")[2] for line in native.splitlines() if "run: " in line]
     assert run == commands
-    assert ("only shown to the agent" in native) is not bool(files or commands)
+    assert ("only part of the prompt" in native) is not bool(files or commands)
 
 
 def test_a_gate_of_level_human_waits_for_a_person(project: ScriptedProject) -> None:

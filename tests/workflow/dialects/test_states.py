@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.app.author.load import converted
+from podium.app.author.load import check, converted
 from podium.core.events import StepEntered
 from podium.errors import ConfigurationError
 from tests.workflow.dialects.kit import ScriptedProject, status, steps_of
@@ -176,7 +176,9 @@ settings: {parallel_fanout: false}
     native = project.convert(project.write_workflow(text)).read_text()
     for part in (
         'context: ["stories/${{ inputs.story }}.md", "notes/${{ run.date }}.md"]',
-        'command: [plain, "--json"]',
+        'command: [plain, "--json", "{prompt}"]',
+        'command: [house, "--json", "{prompt}"]',
+        "agent: house_program",
         "price: {input: 1}",
         "max_parallel: 1",
         "role: house",
@@ -202,12 +204,13 @@ def test_an_unknown_entry_action_is_refused(project: ScriptedProject, action: st
     assert fault in caught.value.message
 
 
-def test_a_log_action_becomes_a_note(project: ScriptedProject) -> None:
+def test_a_log_action_outside_a_terminal_state_is_said_to_have_no_effect(project: ScriptedProject) -> None:
     text = MINIMAL.replace("next: draft}", "next: draft, on_enter: [{log: It begins}]}")
+    path = project.write_workflow(text)
 
-    assert "the log of the run already records that a state was entered" in converted(
-        project.write_workflow(text)
-    )
+    [warning] = check(path).warnings
+    assert '"log" of state "start" has no effect' in warning.message
+    assert warning.message in converted(path)
 
 
 TASKED = """

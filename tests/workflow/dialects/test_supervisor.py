@@ -112,7 +112,7 @@ workflow:
         (PROJECTS.replace("depends_on", "depends"), 'dependencies of "b" has an unknown key "depends"'),
         (PROJECTS.replace("{b: {", "{bb: {"), 'project "bb" does not exist'),
         (
-            "name: t\nextends: b\nsettings: {a: true}\nsteps: {x: {role: planner, position: beside plan}}",
+            "name: t\nextends: b\nsettings: {auto_pr: true}\nsteps: {x: {role: planner, position: beside plan}}",
             "not a position",
         ),
         ("name: t\nhooks: {pre_commit: [lint]}\nsteps: {x: {role: planner, next: x}}", "a step named commit"),

@@ -10,7 +10,7 @@ from podium.adapters.agents.registry import agent_types
 from podium.core.fast_dataclass import dataclass
 from podium.errors import EXIT_CONFIGURATION, EXIT_PASSED, EXIT_PATH, ConfigurationError, PathViolation
 from podium.workflow.load import load
-from podium.workflow.problems import did_you_mean, in_order, mistakes
+from podium.workflow.problems import EFFECT_RULE, did_you_mean, in_order, mistakes
 
 if TYPE_CHECKING:
     from podium.core.model import Workflow
@@ -61,6 +61,8 @@ class LoadedWorkflow:
     """Every file that had a part in it."""
     settings: Mapping[str, Any]
     """What the command line set over all files."""
+    warnings: tuple[Problem, ...] = ()
+    """What of a file in another format has no effect; a run prints them before it starts."""
 
     def check_inputs(self, inputs: Mapping[str, Any]) -> None:
         """Raises with all mistakes in the values of a run's inputs."""
@@ -91,7 +93,8 @@ def load_workflow(
     if loaded.workflow is None:
         raise _mistakes(Checked(path, loaded.problems))
     assert loaded.context is not None
-    return LoadedWorkflow(path, loaded.workflow, loaded.context, loaded.paths, settings or {})
+    warnings = tuple(problem for problem in loaded.problems if problem.rule == EFFECT_RULE)
+    return LoadedWorkflow(path, loaded.workflow, loaded.context, loaded.paths, settings or {}, warnings)
 
 
 def open_workflow(
@@ -144,10 +147,12 @@ def converted(path: Path) -> str:
             "is native already" if MARK in fields(tree.node) else "has the shape of no format that is known"
         )
         raise ConfigurationError(f"{path} {fact}", hint="docs/how-to lists the formats: coming-from-*.md")
-    problems = (*tree.problems, *done.translation.problems)
-    if problems:
-        raise mistakes(problems)
-    notes = "".join(f"# Line {place.line}: {text}\n" for place, text in done.translation.notes)
+    checked = Checked(path, in_order((*tree.problems, *done.translation.problems)))
+    if checked.errors:
+        raise mistakes(checked.errors)
+    remarks = [(warning.line, warning.message) for warning in checked.warnings]
+    remarks += [(place.line, text) for place, text in done.translation.notes]
+    notes = "".join(f"# Line {line}: {text}\n" for line, text in sorted(remarks))
     return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{write_document(done.node)}"
 
 

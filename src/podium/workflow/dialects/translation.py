@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
-from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.dialects.key_register import Part, is_harmless
+from podium.workflow.problems import EFFECT_RULE, Problem, did_you_mean
 from podium.workflow.source.nodes import Node, SourceLocation, fields
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -24,7 +25,7 @@ class Translation:
 
     problems: list[Problem] = field(default_factory=list)
     notes: list[tuple[SourceLocation, str]] = field(default_factory=list)
-    """What has no native form, and what replaces it."""
+    """What looks different in the native file although nothing is lost; `podium convert` writes it as comments."""
 
     def add_problem(self, node: Node, rule: int, message: str, hint: str = "") -> None:
         self.problems.append(Problem(*node.place, rule, message, hint))
@@ -32,12 +33,22 @@ class Translation:
     def add_note(self, node: Node, text: str) -> None:
         self.notes.append((node.key, text))
 
-    def check_keys(self, node: Node, thing: str, allowed: Iterable[str]) -> None:
-        keys = tuple(allowed)
-        for key, value in fields(node).items():
-            if key not in keys:
-                hint = did_you_mean(key, keys)
-                self.problems.append(Problem(*value.key, 3, f'{thing} has an unknown key "{key}"', hint))
+    def add_warning(self, node: Node, message: str, hint: str = "") -> None:
+        """Reports what has no effect, at the place of its key."""
+        self.problems.append(Problem(*node.key, EFFECT_RULE, message, hint, warning=True))
+
+    def check_part(self, node: Node, thing: str, part: Part) -> None:
+        """Reports unknown, refused and ineffective keys of one mapping."""
+        for name, value in fields(node).items():
+            key = part.keys.get(name)
+            if key is None:
+                message, hint = f'{thing} has an unknown key "{name}"', did_you_mean(name, part)
+                self.problems.append(Problem(*value.key, 3, message, hint))
+            elif key.fate == "refused":
+                message = f'{thing} cannot have "{name}": {key.meaning}'
+                self.problems.append(Problem(*value.key, 3, message, key.instead))
+            elif key.fate == "no effect" and not is_harmless(key, value.value):
+                self.add_warning(value, f'"{name}" of {thing} has no effect: {key.meaning}')
 
 
 Translator: TypeAlias = Callable[[Node, Kind, Translation], Node | None]

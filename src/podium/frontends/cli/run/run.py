@@ -27,6 +27,7 @@ from podium.views.format import dollars, duration, first_of, plural
 from podium.workflow.problems import did_you_mean
 
 if TYPE_CHECKING:
+    from podium.app.author.load import LoadedWorkflow
     from podium.app.project import Project
     from podium.app.run.cost_history import History
     from podium.core.model import Workflow
@@ -113,6 +114,7 @@ def command(  # noqa: PLR0913  # one argument per option
     _check_options(record=record, replay=replay, output=output, awaited=not (as_json or detach))
     definition = project.load(file, settings=parse_settings(settings, sandbox=sandbox))
     workflow = definition.workflow
+    _print_warnings(definition, detail)
     _check_output(workflow, output)
     request = RunRequest(
         definition=definition,
@@ -148,6 +150,11 @@ def _check_options(*, record: Path | None, replay: Path | None, output: str | No
         raise click.UsageError("--record and --replay exclude each other")
     if output is not None and not awaited:
         raise click.UsageError("--output excludes --json and --detach")
+
+
+def _print_warnings(definition: LoadedWorkflow, detail: Detail) -> None:
+    for warning in definition.warnings if detail != "quiet" else ():
+        click.echo(warning.render(), err=True)
 
 
 def _check_output(workflow: Workflow, name: str | None) -> None:

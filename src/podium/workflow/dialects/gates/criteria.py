@@ -22,9 +22,8 @@ def proof_of(criterion: Node | None, translation: Translation) -> tuple[list[Nod
     files = [EXISTS.fullmatch(part) for part in parts]
     commands = [None if file else EXITS.fullmatch(part) for part, file in zip(parts, files, strict=True)]
     if not all(file or command for file, command in zip(files, commands, strict=True)):
-        translation.add_note(
-            criterion, "this is only shown to the agent and not checked: write COMMAND exits 0, or a gate"
-        )
+        message = "success_criterion is only part of the prompt and not checked, because it is not a command or a file"
+        translation.add_warning(criterion, message, "write COMMAND exits 0, file PATH exists, or a gate")
         return [], []
     return (
         [new_node(match["command"], criterion) for match in commands if match],

@@ -23,20 +23,13 @@ from dataclasses import field
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
+from podium.workflow.dialects.gates import keys
 from podium.workflow.dialects.gates.criteria import proof_of
 from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
-HEADER: Final = ("id", "name", "description", "context_files")
-STEP: Final = ("id", "name", "agent", "inputs", "outputs", "success_criterion", "signal", "gate")
-AGENT: Final = ("type", "launch", "worktree", "context")
-GATE: Final = ("id", "name", "reviewer", "on_pass", "on_fail", "max_retries")
-PARTS: Final = {
-    "reviewer": ("level", "agent_type"),
-    "on_pass": ("next_step",),
-    "on_fail": ("next_step", "retry_context_path"),
-}
+PARTS: Final = {"reviewer": keys.REVIEWER, "on_pass": keys.ON_PASS, "on_fail": keys.ON_FAIL}
 LAUNCHES: Final = ("interactive", "headless", "subagent")
 SIGNALS: Final = ("sentinel_file", "git_commit", "pr_creation", "stdout_exit")
 LEVELS: Final = ("auto", "notify", "human")
@@ -51,8 +44,8 @@ def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
     pipeline = _pipeline(root) if kind == "workflow" else None
     if pipeline is None:
         return None
-    translation.check_keys(root, "a gates-format workflow", ("workflow", "steps", "gates"))
-    translation.check_keys(fields(root)["workflow"], "workflow", HEADER)
+    translation.check_part(root, "a gates-format workflow", keys.FILE)
+    translation.check_part(fields(root)["workflow"], "workflow", keys.HEADER)
     _check_ids("step", pipeline.steps, translation)
     _check_ids("gate", items(fields(root).get("gates")), translation)
     _check_used(pipeline, translation)
@@ -167,7 +160,7 @@ def _file(root: Node, pipeline: Pipeline, translation: Translation) -> Node:
     header = fields(entries.get("workflow"))
     steps: dict[str, Any] = {}
     for step in pipeline.steps:
-        translation.check_keys(step, f'step "{_id(step)}"', STEP)
+        translation.check_part(step, f'step "{_id(step)}"', keys.STEP)
         gate = _gate(step, pipeline, translation)
         own = pipeline.judges.get(_id(step))
         steps[pipeline.step(_id(step))] = _step(step, None if own else gate, root, pipeline, translation)
@@ -199,10 +192,10 @@ def _gate(step: Node, pipeline: Pipeline, translation: Translation) -> Node | No
             reference, 36, f'gate "{name}" is not defined', did_you_mean(name, pipeline.gates)
         )
         return None
-    translation.check_keys(gate, f'gate "{name}"', GATE)
-    for part, allowed in PARTS.items():
-        if part in fields(gate):
-            translation.check_keys(fields(gate)[part], f'{part} of gate "{name}"', allowed)
+    translation.check_part(gate, f'gate "{name}"', keys.GATE)
+    for key, part in PARTS.items():
+        if key in fields(gate):
+            translation.check_part(fields(gate)[key], f'{key} of gate "{name}"', part)
     return gate
 
 
@@ -240,7 +233,7 @@ def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, transla
 
 def _performer(step: Node, translation: Translation) -> dict[str, Any]:
     agent = fields(step).get("agent", new_node({}, step))
-    translation.check_keys(agent, "agent", AGENT)
+    translation.check_part(agent, "agent", keys.AGENT)
     if "type" not in fields(agent):
         translation.add_problem(
             agent, 4, f'step "{_id(step)}" has no agent.type', "name the role that does the step"
@@ -254,10 +247,14 @@ def _performer(step: Node, translation: Translation) -> dict[str, Any]:
             f'"{launch.value}" is not a way to launch an agent',
             f"use one of {', '.join(LAUNCHES)}",
         )
+    done = _done_signal(step, translation)
     if launch is not None and launch.value == "interactive":
-        return {"agent": new_node("human", launch), "done": _done_signal(step, translation)}
-    if fields(step).get("signal") is not None:
-        translation.add_note(fields(step)["signal"], "a headless agent is done when its process ends")
+        return {"agent": new_node("human", launch), "done": done}
+    if done is not None:
+        message = (
+            f'"signal" of step "{_id(step)}" has no effect: a headless agent is done when its process ends'
+        )
+        translation.add_warning(fields(step)["signal"], message)
     return {"role": _role(entries.get("type", agent))}
 
 
@@ -270,7 +267,7 @@ def _done_signal(step: Node, translation: Translation) -> Any:
     signal = fields(step).get("signal")
     if signal is None:
         return None
-    translation.check_keys(signal, "signal", ("type", "value"))
+    translation.check_part(signal, "signal", keys.SIGNAL)
     entries = fields(signal)
     kind, value = text(entries.get("type")), entries.get("value")
     match kind:

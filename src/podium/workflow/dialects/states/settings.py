@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
-from podium.workflow.dialects.states.known_keys import check_parts
+from podium.workflow.dialects.states import keys
+from podium.workflow.dialects.states.agents import agent_name, is_own_program, native_agents, program_of
 from podium.workflow.dialects.states.states import States, is_gate, role_name
 from podium.workflow.dialects.translation import Translation, name_of, new_node, seconds
 from podium.workflow.source.files import is_prompt_file
 from podium.workflow.source.nodes import Node, fields, items, text
 
-SETTINGS: Final = (
-    "orchestrator",
-    "agents",
-    "personas",
-    "circuit_breaker",
-    "safety_limits",
-    "logging",
-    "settings",
-)
-PROGRAMS: Final = ("claude", "gemini", "codex")
 CAPTURED: Final = {
     "prompts": "prompts",
     "input_content": "inputs",
@@ -48,88 +38,21 @@ HARD: Final = {"max_transitions_hard": "transitions", "max_runtime_hard": "time"
 
 def settings(root: Node, translation: Translation, states: States | None = None) -> dict[str, Any]:
     entries = fields(root)
-    check_parts(root, translation)
+    keys.check_settings(root, translation)
     breaker = entries.get("circuit_breaker")
     limits = entries.get("safety_limits", fields(breaker).get("safety_limits"))
     parallel = fields(entries.get("settings")).get("parallel_fanout")
     return {
-        "agents": _agents(entries.get("agents"), translation) or None,
-        "roles": _roles(root, states, translation) or None,
+        "agents": native_agents(entries.get("agents"), translation) or None,
+        "roles": _roles(root, states) or None,
         "limits": _limits(limits, translation),
         "breaker": _breaker(root, translation) or None,
         "max_parallel": 1 if parallel is not None and parallel.value is False else None,
-        "record": _record(entries.get("logging"), translation),
+        "record": _record(entries.get("logging")),
     }
 
 
-def _agents(node: Node | None, translation: Translation) -> dict[str, Any]:
-    return {
-        name_of(name): _agent(agent, translation)
-        for name, agent in fields(node).items()
-        if "persona" not in fields(agent)
-    }
-
-
-def _agent(agent: Node, translation: Translation) -> Node:
-    entries = fields(agent)
-    program = _program(entries.get("command"))
-    kind = text(entries.get("type"))
-    native: dict[str, Any] = {"type": "ollama" if kind == "ollama" else program or "command"}
-    if kind != "ollama" and program is None and "command" in entries:
-        words = shlex.split(str(entries["command"].value))
-        native["command"] = new_node([word for word in words if word != "{prompt}"], entries["command"])
-    if "resume_command" in entries:
-        translation.add_note(
-            entries["resume_command"], "the agent's type defines how to resume a conversation"
-        )
-    return new_node(
-        {
-            **native,
-            "enabled": entries.get("enabled"),
-            "context_window": entries.get("context_window"),
-            "price": _price(entries.get("cost_per_1k")),
-            "tiers": _tiers(entries.get("model_tiers")),
-        },
-        agent,
-    )
-
-
-def _program(command: Node | None) -> str | None:
-    words = (text(command) or "").split()
-    return words[0] if words and words[0] in PROGRAMS else None
-
-
-def _price(node: Node | None) -> Any:
-    """Prices per million tokens; the states format gives them per thousand."""
-    if node is None:
-        return None
-    return {key: new_node(_per_million(value.value), value) for key, value in fields(node).items()}
-
-
-def _per_million(value: object) -> Any:
-    if not isinstance(value, int | float):
-        return value
-    price = round(value * 1000, 6)
-    return int(price) if price == int(price) else price
-
-
-def _tiers(node: Node | None) -> Any:
-    tiers = {}
-    for name, tier in fields(node).items():
-        entries = fields(tier)
-        tiers[name_of(name)] = new_node(
-            {
-                "vram": entries.get("vram_range"),
-                **fields(entries.get("recommended")),
-                "fallback": entries.get("fallback"),
-                "context": entries.get("max_context_tokens"),
-            },
-            tier,
-        )
-    return tiers or None
-
-
-def _roles(root: Node, states: States | None, translation: Translation) -> dict[str, Any]:
+def _roles(root: Node, states: States | None) -> dict[str, Any]:
     entries = fields(root)
     roles: dict[str, Any] = {
         name_of(name): new_node({"system": file, "touches": []}, file)
@@ -141,9 +64,9 @@ def _roles(root: Node, states: States | None, translation: Translation) -> dict[
         persona = fields(agent).get("persona")
         if persona is not None:
             base: dict[str, Any] = {"extends": "reviewer"} if name in judges else {"touches": []}
-            program = _program(fields(agent).get("command"))
-            roles[name_of(name)] = new_node({**base, "agent": program, "system": persona}, agent)
-    return {**roles, **_orchestrator(root, roles, states, translation)}
+            caller = agent_name(name, agent) if is_own_program(agent) else program_of(agent)
+            roles[name_of(name)] = new_node({**base, "agent": caller, "system": persona}, agent)
+    return {**roles, **_orchestrator(root, roles, states)}
 
 
 def _persona_files(states: States | None, named: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,9 +89,7 @@ def _judges(states: States | None) -> set[str]:
     return {str(agent.value) for state in gates if (agent := fields(state).get("agent")) is not None}
 
 
-def _orchestrator(
-    root: Node, roles: Mapping[str, Any], states: States | None, translation: Translation
-) -> dict[str, Any]:
+def _orchestrator(root: Node, roles: Mapping[str, Any], states: States | None) -> dict[str, Any]:
     """The orchestrator, and roles for the personas of its tasks, all run by the orchestrator's agent."""
     entries = fields(root)
     node = entries.get("orchestrator")
@@ -178,11 +99,7 @@ def _orchestrator(
     personas = [persona for state in tasks if (persona := fields(state).get("persona")) is not None]
     agent = fields(node).get("agent", "claude")
     session = fields(node).get("session")
-    if session is not None:
-        translation.add_note(
-            session, "the prompt of each task contains what it needs; no conversation is continued"
-        )
-    base: dict[str, Any] = {"agent": agent, "touches": []}
+    base: dict[str, Any] = {"agent": agent, "touches": [], "continuity": _continuity(session)}
     roles_of_orchestrator: dict[str, Any] = {}
     if node is not None:
         system = fields(node).get("persona", fields(roles.get("orchestrator")).get("system"))
@@ -197,13 +114,22 @@ def _orchestrator(
     return roles_of_orchestrator
 
 
+def _continuity(session: Node | None) -> Node | None:
+    """A conversation that is continued; the format sets no number of turns, so it is as long as its file sessions."""
+    enabled = fields(session).get("enabled")
+    if enabled is None or enabled.value is not True:
+        return None
+    return new_node({"turns": MAX_TURNS}, enabled)
+
+
 TASK: Final = "orchestrator-task"
+MAX_TURNS: Final = 50
 
 
 def _limits(node: Node | None, translation: Translation) -> Any:
     if node is None:
         return None
-    translation.check_keys(node, "safety_limits", HARD)
+    translation.check_part(node, "safety_limits", keys.HARD)
     return {
         HARD[key]: seconds(value) if "runtime" in key else value
         for key, value in fields(node).items()
@@ -258,17 +184,11 @@ def _threshold(name: str, rule: Node, translation: Translation) -> Node:
             return new_node(int(number), condition)
 
 
-def _record(node: Node | None, translation: Translation) -> Any:
+def _record(node: Node | None) -> Any:
     if node is None:
         return None
     entries = fields(node)
     days = entries.get("retention_days")
-    for key, why in (
-        ("runs_dir", "runs are in .podium/runs"),
-        ("run_id_format", "the id of a run is made from its start time"),
-    ):
-        if key in entries:
-            translation.add_note(entries[key], f"{key} has no native form: {why}")
     record = {
         CAPTURED[key]: value for key, value in fields(entries.get("capture")).items() if key in CAPTURED
     }

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
+from podium.workflow.dialects.key_register import Part, translated
+from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.translation import Names, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
@@ -18,8 +20,12 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "orchestrator-task": {"success": "passed", "failure": "else"},
     "human-approval": {"approved": "passed", "feedback": "rejected", "abort": "aborted"},
 }
-INITIAL: Final = ("type", "description", "next", "on_enter")
-TERMINAL: Final = ("type", "description", "error", "status", "on_enter")
+TRANSITIONS: Final[Mapping[str, Part]] = {
+    kind: Part(
+        f"transitions of {kind}", translated(**{word: f"`on.{outcome}`" for word, outcome in words.items()})
+    )
+    for kind, words in WORDS.items()
+}
 ENDS: Final = {"complete": "end", "halt": "fail"}
 """Targets that a file may use without defining them."""
 ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -87,10 +93,10 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
                 where, 2, f'"{kind}" is not a type of state', did_you_mean(str(kind), TYPES) or ""
             )
         elif kind == "initial":
-            translation.check_keys(state, f'state "{name}"', INITIAL)
+            translation.check_part(state, f'state "{name}"', keys.INITIAL)
             first = first or _first(name, state, states, translation)
         elif kind == "terminal":
-            translation.check_keys(state, f'state "{name}"', TERMINAL)
+            translation.check_part(state, f'state "{name}"', keys.TERMINAL)
             ends[name] = _ending("fail" if _is_error(state) else "end", state)
         else:
             work[name] = state
@@ -130,14 +136,15 @@ def _check_actions(name: str, state: Node, translation: Translation) -> None:
     """Every run has a log of its transitions and a summary, and an input file must exist anyway, so actions only matter
     in a terminal state: the text of its `log` becomes the message of the run."""
     for action in items(fields(state).get("on_enter")):
-        translation.check_keys(action, f'on_enter of "{name}"', ACTIONS)
+        translation.check_part(action, f'on_enter of "{name}"', keys.ACTIONS)
         for word, node in fields(action).items():
             allowed = ACTIONS.get(word, ())
             if allowed and node.value not in allowed:
                 hint = did_you_mean(str(node.value), allowed) or f"use one of {', '.join(allowed)}"
                 translation.add_problem(node, 2, f'on_enter does not support {word}: "{node.value}"', hint)
             if word == "log" and text(fields(state).get("type")) != "terminal":
-                translation.add_note(node, "the log of the run already records that a state was entered")
+                message = f'"log" of state "{name}" has no effect: the log of the run records that the state was entered'
+                translation.add_warning(node, message)
 
 
 def _ending(word: str, state: Node) -> Any:

@@ -13,37 +13,23 @@ states:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
+from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.states.file_flow import FileFlow, file_flow
-from podium.workflow.dialects.states.settings import SETTINGS, TASK, settings
-from podium.workflow.dialects.states.states import WORDS, States, is_gate, read_states
+from podium.workflow.dialects.states.settings import TASK, settings
+from podium.workflow.dialects.states.states import TRANSITIONS, WORDS, States, is_gate, read_states
 from podium.workflow.dialects.translation import Kind, Translation, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
-
-KEYS: Final = (
-    "type",
-    "description",
-    "agents",
-    "agent",
-    "persona",
-    "input",
-    "output",
-    "prompt",
-    "transitions",
-    "on_enter",
-)
-TOP: Final = (*SETTINGS, "states", "name", "description", "version")
 
 
 def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
     entries = fields(root)
     if kind == "workflow" and "states" in entries and "steps" not in entries:
-        translation.check_keys(root, "a states-format workflow", TOP)
+        translation.check_part(root, "a states-format workflow", keys.WORKFLOW)
         return _file(root, translation)
     if kind == "configuration" and "states" not in entries and _is_configuration(root):
-        translation.check_keys(root, "a states-format configuration", SETTINGS)
+        translation.check_part(root, "a states-format configuration", keys.CONFIGURATION)
         return new_node(settings(root, translation), root)
     return None
 
@@ -79,7 +65,7 @@ def _step(  # everything around a state
     name: str, state: Node, states: States, files: FileFlow, root: Node, translation: Translation
 ) -> Node:
     entries = fields(state)
-    translation.check_keys(state, f'state "{name}"', KEYS)
+    translation.check_part(state, f'state "{name}"', keys.STATES[_kind(state)])
     # Without a prompt, the description becomes the prompt.
     native: dict[str, Any] = {"description": entries.get("description") if "prompt" in entries else None}
     match text(entries.get("type")):
@@ -127,11 +113,14 @@ def _performer(state: Node, states: States) -> dict[str, Any]:
     return {"role": persona, "agent": performer, **bare}
 
 
-def _prompt(name: str, state: Node, files: FileFlow) -> str:
+def _own_words(state: Node) -> str | None:
+    """The prompt of a state, or its description."""
     entries = fields(state)
-    task = (
-        text(entries.get("prompt")) or text(entries.get("description")) or f"Do the work of the state {name}."
-    )
+    return text(entries.get("prompt")) or text(entries.get("description"))
+
+
+def _prompt(name: str, state: Node, files: FileFlow) -> str:
+    task = _own_words(state) or f"Do the work of the state {name}."
     return "\n".join([task.rstrip("\n"), *files.shown_to(state)])
 
 
@@ -154,12 +143,12 @@ def _gate(name: str, state: Node, states: States, files: FileFlow) -> dict[str, 
     return {
         "review": new_node(states.agent(str(judge.value)), judge),
         "of": of[0] if len(of) == 1 else of or None,
-        "prompt": text(fields(state).get("prompt")),
+        "prompt": _own_words(state),
     }
 
 
 def _approval(name: str, state: Node, files: FileFlow) -> dict[str, Any]:
-    question = fields(state).get("prompt", f"May the run go on after {name}?")
+    question = _own_words(state) or f"May the run go on after {name}?"
     return {"human": question, "show": [*files.makers(state), "cost"]}
 
 
@@ -181,9 +170,9 @@ def _retry(retries: Node | None) -> dict[str, Any] | None:
 
 def _routes(name: str, state: Node, states: States, translation: Translation) -> dict[str, Any] | None:
     transitions = fields(state).get("transitions")
-    words = _words(state)
+    words = WORDS[_kind(state)]
     if transitions is not None:
-        translation.check_keys(transitions, f'transitions of "{name}"', words)
+        translation.check_part(transitions, f'transitions of "{name}"', TRANSITIONS[_kind(state)])
     routes: dict[str, Any] = {}
     for word, node in fields(transitions).items():
         outcome = words.get(word)
@@ -194,6 +183,6 @@ def _routes(name: str, state: Node, states: States, translation: Translation) ->
     return routes or None
 
 
-def _words(state: Node) -> Mapping[str, str]:
+def _kind(state: Node) -> str:
     kind = text(fields(state).get("type")) or ""
-    return WORDS["gate"] if kind == "single" and is_gate(state) else WORDS.get(kind, WORDS["single"])
+    return "gate" if kind == "single" and is_gate(state) else kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from podium.workflow.dialects.steps import keys
 from podium.workflow.dialects.steps.scope import Scope
 from podium.workflow.dialects.steps.text import as_expression, quoted, split_references
 from podium.workflow.dialects.translation import Translation
@@ -17,12 +18,12 @@ NO_EXIT: Final = "-1"
 
 def condition(node: Node, scope: Scope, translation: Translation) -> str:
     """An expression for a map of predicates, which must all hold."""
-    expressions = []
-    for word, value in fields(node).items():
-        if word in PREDICATES:
-            expressions.append(PREDICATES[word](value, scope, translation))
-        else:
-            translation.check_keys(node, "a condition", PREDICATES)
+    translation.check_part(node, "a condition", keys.CONDITION)
+    expressions = [
+        PREDICATES[word](value, scope, translation)
+        for word, value in fields(node).items()
+        if word in PREDICATES
+    ]
     if not expressions:
         translation.add_problem(
             node, 4, "this condition has no predicate", f"use one of {', '.join(PREDICATES)}"
@@ -79,20 +80,20 @@ def _env_set(node: Node, scope: Scope, translation: Translation) -> str:
 
 
 def _exit_code(node: Node, scope: Scope, translation: Translation) -> str:
-    entries = _fields(node, ("step", "op", "value"), translation)
+    entries = _fields(node, "exit_code", translation)
     step = text(entries.get("step")) or ""
     number = entries["value"].value if "value" in entries else 0
     return f"default({scope.exit_code(step)}, {NO_EXIT}) {_operator(entries, translation)} {number}"
 
 
 def _equals(node: Node, scope: Scope, translation: Translation) -> str:
-    entries = _fields(node, ("left", "right"), translation)
+    entries = _fields(node, "equals", translation)
     left, right = (_expression(entries.get(key, node), scope, translation) for key in ("left", "right"))
     return f"{left} == {right}"
 
 
 def _contains(node: Node, scope: Scope, translation: Translation) -> str:
-    entries = _fields(node, ("haystack", "needle"), translation)
+    entries = _fields(node, "contains", translation)
     haystack, needle = (
         _expression(entries.get(key, node), scope, translation) for key in ("haystack", "needle")
     )
@@ -100,7 +101,7 @@ def _contains(node: Node, scope: Scope, translation: Translation) -> str:
 
 
 def _regex(node: Node, scope: Scope, translation: Translation) -> str:
-    entries = _fields(node, ("text", "pattern", "flags"), translation)
+    entries = _fields(node, "regex", translation)
     subject = _expression(entries.get("text", node), scope, translation)
     flags = text(entries.get("flags")) or ""
     pattern = _expression(
@@ -114,7 +115,7 @@ def _regex(node: Node, scope: Scope, translation: Translation) -> str:
 
 
 def _number(node: Node, scope: Scope, translation: Translation) -> str:
-    entries = _fields(node, ("left", "op", "right"), translation)
+    entries = _fields(node, "number", translation)
     left = _expression(entries.get("left", node), scope, translation)
     right = entries["right"].value if "right" in entries else 0
     return f"number({left}) {_operator(entries, translation)} {right}"
@@ -135,12 +136,13 @@ def _text_value(node: Node, translation: Translation) -> str:
     return node.source or ""
 
 
-def _fields(node: Node, keys: tuple[str, ...], translation: Translation) -> Any:
-    translation.check_keys(node, "a predicate", keys)
+def _fields(node: Node, predicate: str, translation: Translation) -> Any:
+    part = keys.PREDICATES[predicate]
+    translation.check_part(node, f'"{predicate}"', part)
     entries = fields(node)
-    for key in keys:
+    for key in part:
         if key not in entries and key != "flags":
-            translation.add_problem(node, 2, f'this predicate has no "{key}"')
+            translation.add_problem(node, 2, f'"{predicate}" has no "{key}"')
     return entries
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from podium.workflow.dialects.steps import keys
 from podium.workflow.dialects.steps.scope import Scope, inner_steps
 from podium.workflow.dialects.steps.text import as_value, split_references
 from podium.workflow.dialects.translation import Translation, name_of, new_node
@@ -21,7 +22,8 @@ def routes(  # everything around a step
     on = fields(step).get("on")
     targets: dict[str, Any] = {}
     if on is not None:
-        translation.check_keys(on, '"on"', WORDS)
+        part = keys.ROUTES_OF_SET if kind == "set_context" else keys.ROUTES
+        translation.check_part(on, f'"on" of "{text(fields(step).get("name")) or "step"}"', part)
     for word, outcome in WORDS.items():
         action = fields(on).get(word)
         if action is None or (kind == "set_context" and word != "success"):
@@ -45,7 +47,7 @@ def routes(  # everything around a step
 
 
 def _action(action: Node, scope: Scope, translation: Translation, first: str) -> Node:
-    translation.check_keys(action, "a transition", ("goto", "error", "end"))
+    translation.check_part(action, "a transition", keys.TARGET)
     entries = fields(action)
     if "error" in entries:
         return _error(entries["error"], scope, translation)

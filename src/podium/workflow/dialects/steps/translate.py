@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from podium.workflow.dialects.steps import keys
 from podium.workflow.dialects.steps.conditions import condition
 from podium.workflow.dialects.steps.routes import exit_step_name, routes
 from podium.workflow.dialects.steps.scope import Scope, all_steps, artifact, inner_steps
@@ -25,28 +26,7 @@ from podium.workflow.dialects.steps.work import command, provider
 from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
 
-TOP: Final = (
-    "version",
-    "name",
-    "description",
-    "strict_flow",
-    "context",
-    "secrets",
-    "env",
-    "timeout",
-    "steps",
-)
-KINDS: Final = ("command", "provider", "for_each", "set_context", "while", "parallel")
-LIMITED: Final = ("name", "when", "on", "allow_missing_vars", "catch", "description")
-WORKING: Final = (*LIMITED, "timeout", "retry", "secrets", "input_file", "input_files", "output_file")
-KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "command": (*WORKING, "command"),
-    "provider": (*WORKING, "provider", "model", "max_tokens", "prompt", "prompt_file"),
-    "for_each": (*LIMITED, "for_each"),
-    "while": (*LIMITED, "while"),
-    "parallel": (*LIMITED, "parallel"),
-    "set_context": (*LIMITED, "set_context"),
-}
+KINDS: Final = tuple(keys.STEPS)
 MAX_ROUNDS: Final = 1000
 
 
@@ -55,7 +35,7 @@ def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
     is_ours = steps is not None and isinstance(steps.value, tuple) and "workflow" not in fields(root)
     if kind != "workflow" or not is_ours or any("id" in fields(step) for step in items(steps)):
         return None
-    translation.check_keys(root, "a steps-format workflow", TOP)
+    translation.check_part(root, "a steps-format workflow", keys.FILE)
     _check_version(fields(root).get("version"), translation)
     return _file(root, translation)
 
@@ -164,7 +144,7 @@ def _step(  # everything around a step
         )
         return new_node({"run": ["true"]}, step)
     [kind] = kinds
-    translation.check_keys(step, f'step "{_name(step)}"', KEYS[kind])
+    translation.check_part(step, f'step "{_name(step)}"', keys.STEPS[kind])
     scope_of_step = replace(
         scope, optional=frozenset(str(item.value) for item in items(entries.get("allow_missing_vars")))
     )
@@ -231,7 +211,7 @@ def _resolve_references(node: Node, scope: Scope, translation: Translation) -> N
 def _for_each(
     loop: Node, scope: Scope, translation: Translation, *, top: Node | None, leave: str | None
 ) -> dict[str, Any]:
-    translation.check_keys(loop, "for_each", ("items", "as", "steps"))
+    translation.check_part(loop, "for_each", keys.FOR_EACH)
     entries = fields(loop)
     item = text(entries.get("as")) or "item"
     loop_items = entries.get("items", loop)
@@ -257,7 +237,7 @@ def _for_each(
 def _while(
     loop: Node, scope: Scope, translation: Translation, *, top: Node | None, leave: str | None
 ) -> dict[str, Any]:
-    translation.check_keys(loop, "while", ("condition", "max_iterations", "steps"))
+    translation.check_part(loop, "while", keys.WHILE)
     entries = fields(loop)
     test = condition(entries.get("condition", loop), scope, translation)
     rounds = entries.get("max_iterations", MAX_ROUNDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from podium.workflow.dialects.steps import keys
 from podium.workflow.dialects.steps.scope import FOLDER, Scope
 from podium.workflow.dialects.steps.shims import BUILT_IN, Shim
 from podium.workflow.dialects.steps.text import as_prompt, as_value, split_references
@@ -41,6 +42,9 @@ def provider(step: Node, scope: Scope, translation: Translation, *, secrets: Nod
     attempts = _attempts(step, translation)
     retry = {"attempts": attempts or 1, "transient": attempts or 0, "backoff": PAUSE, "on_exhausted": "fail"}
     shim = scope.shims.get(Shim.of(step))
+    if "max_tokens" in entries and agent.value in BUILT_IN:
+        message = f'"max_tokens" has no effect: {agent.value} decides how long its answers are'
+        translation.add_warning(entries["max_tokens"], message)
     return {
         "agent": new_node(BUILT_IN.get(str(agent.value), shim), agent),
         "model": _word(entries["model"], scope, translation) if "model" in entries else None,
@@ -66,7 +70,7 @@ def _attempts(step: Node, translation: Translation) -> Any:
     retry = fields(step).get("retry")
     if retry is None:
         return None
-    translation.check_keys(retry, "retry", ("attempts",))
+    translation.check_part(retry, "retry", keys.RETRY)
     return fields(retry).get("attempts")
 
 
@@ -117,6 +121,9 @@ def _input(file: Node, scope: Scope, translation: Translation) -> Node:
 
 def _prompt(step: Node, scope: Scope, translation: Translation) -> Any:
     entries = fields(step)
+    if {"prompt", "prompt_file"} <= set(entries):
+        message = 'a provider cannot have both "prompt" and "prompt_file"'
+        translation.add_problem(entries["prompt_file"], 5, message, "remove one of the two")
     if "prompt" in entries:
         words = entries["prompt"]
         return new_node(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.translation import Translation, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items
 
-GATE: Final = ("conditions", "action", "timeout_minutes", "notification", "approvers", "min_approvers")
 STRICTEST: Final = ("require_multi_approval", "require_approval", "notify_and_timeout", "auto_approve")
 MEASURES: Final = {"file_count": "change.files", "test_coverage": "default(change.coverage, 0)"}
 MEASURED: Final = re.compile(r"(?P<what>\w+)\s*(?P<sign><=|>=|<|>|==)\s*(?P<number>\d+)")
@@ -39,7 +39,7 @@ def _strictness(rule: Node) -> int:
 
 
 def _rule(rule: Node, translation: Translation) -> Node:
-    translation.check_keys(rule, "an approval gate", GATE)
+    translation.check_part(rule, "an approval gate", keys.APPROVAL)
     entries = fields(rule)
     action = entries.get("action", rule)
     if action.value not in STRICTEST:
@@ -51,10 +51,6 @@ def _rule(rule: Node, translation: Translation) -> Node:
         _condition(each, translation) for each in items(entries.get("conditions"))
     )
     minutes = entries.get("timeout_minutes")
-    if "notification" in entries:
-        translation.add_note(
-            entries["notification"], "set channels with notify, in the workflow or the configuration"
-        )
     level = "human" if is_strict else {"notify_and_timeout": "notify"}.get(str(action.value), "auto")
     return new_node(
         {

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, items, text
 
-FEATURE: Final = ("id", "title", "description", "phases")
-PHASE: Final = ("id", "title", "description", "sequence", "components", "interfaces")
-COMPONENT: Final = ("id", "title", "description", "files", "depends_on")
-INTERFACE: Final = ("name", "type", "definition")
 ENDINGS: Final = {
     "typescript_interface": "ts",
     "openapi": "yaml",
@@ -20,7 +17,7 @@ ENDINGS: Final = {
 
 
 def feature(node: Node, translation: Translation) -> Node:
-    translation.check_keys(node, "a feature", FEATURE)
+    translation.check_part(node, "a feature", keys.FEATURE)
     entries = fields(node)
     phases = sorted(items(entries.get("phases")), key=_sequence)
     return new_node(
@@ -50,7 +47,7 @@ def _name(node: Node) -> str:
 
 
 def _phase(node: Node, translation: Translation) -> Node:
-    translation.check_keys(node, "a phase", PHASE)
+    translation.check_part(node, "a phase", keys.PHASE)
     entries = fields(node)
     return new_node(
         {
@@ -69,7 +66,7 @@ def _phase(node: Node, translation: Translation) -> Node:
 
 
 def _component(node: Node, translation: Translation) -> Node:
-    translation.check_keys(node, "a component", COMPONENT)
+    translation.check_part(node, "a component", keys.COMPONENT)
     entries = fields(node)
     needs = [
         new_node(".".join(map(name_of, str(each.value).split("."))), each)
@@ -82,7 +79,7 @@ def _component(node: Node, translation: Translation) -> Node:
 
 
 def _interface(node: Node, translation: Translation) -> Node:
-    translation.check_keys(node, "an interface", INTERFACE)
+    translation.check_part(node, "an interface", keys.INTERFACE)
     entries = fields(node)
     ending = ENDINGS.get(text(entries.get("type")) or "", "txt")
     return new_node({"file": f"interfaces/{_name(node)}.{ending}", "text": entries.get("definition")}, node)

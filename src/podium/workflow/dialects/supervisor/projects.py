@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
-PROJECT: Final = ("name", "path", "roles")
 DEPENDENCIES: Final = "cross_project_dependencies"
 
 
 def project_workflow(root: Node, translation: Translation) -> Node:
     entries = fields(root)
-    translation.check_keys(root, "a file of projects", ("projects", DEPENDENCIES))
+    translation.check_part(root, "a file of projects", keys.PROJECTS)
     needs = fields(entries.get(DEPENDENCIES))
     _check_needs(
         needs, {text(fields(node).get("name")) or "" for node in items(entries["projects"])}, translation
@@ -35,7 +35,7 @@ def project_workflow(root: Node, translation: Translation) -> Node:
 
 def _check_needs(needs: Mapping[str, Node], names: set[str], translation: Translation) -> None:
     for name, node in needs.items():
-        translation.check_keys(node, f'dependencies of "{name}"', ("depends_on",))
+        translation.check_part(node, f'dependencies of "{name}"', keys.DEPENDENCIES)
         if name not in names:
             translation.add_problem(node, 38, f'project "{name}" does not exist', did_you_mean(name, names))
         for each in items(fields(node).get("depends_on")):
@@ -45,7 +45,7 @@ def _check_needs(needs: Mapping[str, Node], names: set[str], translation: Transl
 
 
 def _project(node: Node, needs: Any, translation: Translation) -> Node:
-    translation.check_keys(node, "a project", PROJECT)
+    translation.check_part(node, "a project", keys.PROJECT)
     entries = fields(node)
     name = text(entries.get("name")) or ""
     path = (text(entries.get("path")) or ".").removeprefix("./")

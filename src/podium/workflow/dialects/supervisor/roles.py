@@ -4,29 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, items, text
 
-ROLE: Final = (
-    "name",
-    "extends",
-    "description",
-    "cli",
-    "flags",
-    "template",
-    "system_prompt_additions",
-    "context",
-    "allowed_tools",
-    "gates",
-    "strengths",
-    "config",
-    "preferred_worker",
-    "fallback_worker",
-    "version",
-    "author",
-    "dependencies",
-)
-MARKS: Final = frozenset(ROLE) - {
+MARKS: Final = frozenset(keys.ROLE) - {
     "name",
     "extends",
     "description",
@@ -36,7 +18,6 @@ MARKS: Final = frozenset(ROLE) - {
     "version",
     "dependencies",
 }
-CONTEXT: Final = ("include", "always_include", "exclude", "git_diff", "token_budget")
 DIFF: Final = "git diff"
 TOOLS: Final = {
     "read_file": "read",
@@ -50,11 +31,6 @@ WORDS: Final = {
     "$COMPONENT_PUBLIC_API": "$PUBLIC_API",
     "$IMPLEMENTATION_INTERNALS": "$INTERNALS",
 }
-UNUSED: Final = {
-    "flags": "the agent's type defines how it is called",
-    "template": "a prompt belongs to the step",
-    "author": "the origin of a role shows who wrote it",
-}
 
 
 def is_role(node: Node) -> bool:
@@ -65,11 +41,8 @@ def is_role(node: Node) -> bool:
 
 
 def role(node: Node, translation: Translation) -> Node:
-    translation.check_keys(node, "a role", ROLE)
+    translation.check_part(node, "a role", keys.ROLE)
     entries = fields(node)
-    for key, why in UNUSED.items():
-        if key in entries:
-            translation.add_note(entries[key], f"{key} has no native form: {why}")
     extends = entries.get("extends")
     labels = [entries[key] for key in ("preferred_worker", "fallback_worker") if key in entries]
     return new_node(
@@ -96,7 +69,7 @@ def role(node: Node, translation: Translation) -> Node:
 def _context(node: Node | None, translation: Translation) -> Any:
     if node is None:
         return None
-    translation.check_keys(node, "context", CONTEXT)
+    translation.check_part(node, "context", keys.CONTEXT)
     entries = fields(node)
     included = [item for item in items(entries.get("include")) if not str(item.value).startswith(DIFF)]
     has_diff = len(included) < len(items(entries.get("include")))
@@ -117,7 +90,7 @@ def _word(node: Node) -> Node:
 
 
 def _gate(node: Node, translation: Translation) -> Node:
-    translation.check_keys(node, "a gate of a role", ("name", "command", "on_fail"))
+    translation.check_part(node, "a gate of a role", keys.ROLE_GATE)
     entries = fields(node)
     name = entries.get("name")
     return new_node(

@@ -7,31 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
+from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.translation import Names, Translation, name_of, new_node
+from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
-STEP: Final = (
-    "role",
-    "roles",
-    "parallel",
-    "type",
-    "gate_type",
-    "command",
-    "next",
-    "gate",
-    "on_reject",
-    "on_fail",
-    "outputs",
-    "max_retries",
-    "terminal",
-    "config",
-    "retry_policy",
-    "context_scope",
-    "human_approval",
-    "description",
-    "position",
-    "required",
-)
+KINDS: Final = ("orchestrator_gate", "orchestrator", "human_gate", "human")
 JUDGING: Final = re.compile(r"(?:^|_)(?:review|validation)$")
 CHANGING: Final = re.compile(r"^(?:implementer|test_engineer)")
 """Roles whose output is the files they change."""
@@ -65,29 +46,53 @@ class Plan:
 
 
 def step(name: str, node: Node, plan: Plan, translation: Translation) -> Node:
-    translation.check_keys(node, f'step "{name}"', STEP)
     entries = fields(node)
-    kind = text(entries.get("type", entries.get("gate_type"))) or ""
+    kind = _kind(name, node)
+    translation.check_part(node, f'step "{name}"', keys.STEPS[kind])
+    _check_type(node, translation)
     native: dict[str, Any] = {"description": entries.get("description")}
-    if _is_asking(node):
-        native |= {
-            "human": entries.get("description", f"May the run go on after {name}?"),
-            "description": None,
-        }
-        native["retry"] = _visits(entries.get("max_retries"))
-    elif kind.startswith("orchestrator") or "command" in entries:
-        native |= _command(node, plan, translation)
-    elif _is_review(name, node):
-        native |= _review(name, node, plan)
-    elif "role" in entries:
-        native |= _work(name, node, plan, translation)
+    match kind:
+        case "approval":
+            question = entries.get("description", f"May the run go on after {name}?")
+            native = {"human": question, "retry": _visits(entries.get("max_retries"))}
+        case "command":
+            native |= _command(node, plan, translation)
+        case "review":
+            native |= _review(name, node, plan)
+        case _:
+            native |= _work(name, node, plan, translation)
     native |= {"required": entries.get("required"), "on": _routes(name, node, plan)}
     return new_node(native, node)
 
 
-def _is_asking(node: Node) -> bool:
+def _kind(name: str, node: Node) -> str:
     entries = fields(node)
-    return (text(entries.get("type", entries.get("gate_type"))) or "").startswith("human")
+    if _is_asking(node):
+        return "approval"
+    if _type(node).startswith("orchestrator") or "command" in entries:
+        return "command"
+    return "review" if _is_review(name, node) else "work"
+
+
+def _type(node: Node) -> str:
+    entries = fields(node)
+    return text(entries.get("type", entries.get("gate_type"))) or ""
+
+
+def _check_type(node: Node, translation: Translation) -> None:
+    entries = fields(node)
+    if {"type", "gate_type"} <= set(entries):
+        message = 'a step cannot have both "type" and "gate_type"'
+        translation.add_problem(entries["gate_type"], 5, message, "remove one of the two")
+    for key in ("type", "gate_type"):
+        if key in entries and entries[key].value not in KINDS:
+            message = f'"{entries[key].value}" is not a kind of step'
+            hint = did_you_mean(str(entries[key].value), KINDS) or f"use one of {', '.join(KINDS)}"
+            translation.add_problem(entries[key], 2, message, hint)
+
+
+def _is_asking(node: Node) -> bool:
+    return _type(node).startswith("human")
 
 
 def _is_review(name: str, node: Node) -> bool:
@@ -101,13 +106,14 @@ def _is_review(name: str, node: Node) -> bool:
 
 
 def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[str, Any]:
+    """A step that changes one of its template may have no role."""
     entries = fields(node)
-    role = entries["role"]
+    role = entries.get("role")
     scope = entries.get("context_scope")
     gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
     return {
         "role": role,
-        "prompt": _prompt(name, plan),
+        "prompt": None if role is None else _prompt(name, plan),
         "with": {PARAMETERS.get(key, key): value for key, value in fields(entries.get("config")).items()}
         or None,
         "context": None if scope is None else {"strategy": new_node("implementer_targeted", scope)},
@@ -149,9 +155,13 @@ def _retry(node: Node, translation: Translation) -> Any:
         )
     if isinstance(policy.value, str):
         return policy
-    translation.check_keys(policy, "retry_policy", ("max_attempts", "on_failure"))
+    translation.check_part(policy, "retry_policy", keys.RETRY_POLICY)
     entries = fields(policy)
-    asks = text(entries.get("on_failure")) == "ask_human"
+    on_failure = entries.get("on_failure")
+    asks = text(on_failure) == "ask_human"
+    if on_failure is not None and not asks:
+        message = f'"{on_failure.value}" is not an on_failure of a retry policy'
+        translation.add_problem(on_failure, 2, message, "write ask_human, or remove it")
     return new_node(
         {"attempts": entries.get("max_attempts"), "on_exhausted": "human" if asks else None}, policy
     )
@@ -205,8 +215,6 @@ def approval_before(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
 def _command(node: Node, plan: Plan, translation: Translation) -> dict[str, Any]:
     entries = fields(node)
     command = text(entries.get("command"))
-    if "on_reject" in entries:
-        translation.add_problem(entries["on_reject"], 8, "a command cannot be rejected", "write on_fail")
     if command is not None and command != COMMIT and command.startswith(f"{COMMIT} "):
         message = "a commit made by a command is discarded with its checkout"
         translation.add_problem(

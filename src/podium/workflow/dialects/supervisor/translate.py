@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.supervisor.projects import project_workflow
 from podium.workflow.dialects.supervisor.steps import Plan, approval_before, step
 from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
-WORKFLOW: Final = ("initial_step", "steps", "name", "description", "template", "overrides", "disable")
-TEMPLATE: Final = ("name", "description", "extends", "settings", "steps", "hooks", "disable")
 MARKS: Final = frozenset(
     {"next", "gate", "gate_type", "type", "command", "on_reject", "on_fail", "position", "roles", "terminal"}
 )
@@ -44,15 +43,15 @@ def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
         return None
     inner = entries.get("workflow")
     if inner is not None and {"steps", "template"} & set(fields(inner)):
-        translation.check_keys(root, "a supervisor-format file", ("workflow",))
-        translation.check_keys(inner, "workflow", WORKFLOW)
+        translation.check_part(root, "a supervisor-format file", keys.FILE)
+        translation.check_part(inner, "workflow", keys.WORKFLOW)
         return (
             _composition(inner, translation) if "template" in fields(inner) else _workflow(inner, translation)
         )
     if "projects" in entries:
         return project_workflow(root, translation)
     if _is_template(root):
-        translation.check_keys(root, "a template", TEMPLATE)
+        translation.check_part(root, "a template", keys.TEMPLATE)
         return _template(root, translation)
     return None
 
@@ -150,9 +149,7 @@ def _template(root: Node, translation: Translation) -> Node:
     )
     steps = _all_steps(plan, translation, is_child=extends is not None)
     gates, steps = _with_hooks(entries.get("hooks"), steps, translation)
-    inputs = {
-        key: {"type": "bool", "default": value} for key, value in fields(entries.get("settings")).items()
-    }
+    inputs = _switches(entries.get("settings"), translation, is_child=extends is not None)
     return new_node(
         {
             "podium": 1,
@@ -167,6 +164,23 @@ def _template(root: Node, translation: Translation) -> Node:
         },
         root,
     )
+
+
+def _switches(settings: Node | None, translation: Translation, *, is_child: bool) -> dict[str, Any]:
+    """The settings that a step may read, as inputs."""
+    if settings is None:
+        return {}
+    translation.check_part(settings, "settings", keys.SETTINGS)
+    entries = fields(settings)
+    for name in keys.OF_TEMPLATES:
+        if name in entries and not is_child:
+            message = f'"{name}" of settings has no effect: only templates that extend a shipped one have such steps'
+            translation.add_warning(entries[name], message)
+    return {
+        name: {"type": "bool", "default": value}
+        for name, value in entries.items()
+        if name in keys.SETTINGS.keys and keys.SETTINGS.keys[name].fate == "translated"
+    }
 
 
 def _external_roles(steps: Mapping[str, Node]) -> dict[str, Any]:
@@ -211,7 +225,7 @@ def _with_hooks(
     """Turns the hooks that run before a commit into gates of the commit."""
     if hooks is None:
         return {}, steps
-    translation.check_keys(hooks, "hooks", ("pre_commit",))
+    translation.check_part(hooks, "hooks", keys.HOOKS)
     names = items(fields(hooks).get("pre_commit"))
     gates: Mapping[str, Any] = {
         name_of(str(each.value)): new_node({"run": HOOKS.get(str(each.value), str(each.value))}, each)

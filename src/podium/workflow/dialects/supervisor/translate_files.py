@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.supervisor.approval import approval
 from podium.workflow.dialects.supervisor.features import feature, phase
 from podium.workflow.dialects.supervisor.roles import is_role, role
 from podium.workflow.dialects.translation import Kind, Translation, name_of, new_node, seconds
-from podium.workflow.source.nodes import Node, fields, items, text
+from podium.workflow.source.nodes import Node, fields, items
 
-LIMITS: Final = (
-    "step_timeout_seconds",
-    "step_max_retries",
-    "workflow_max_steps",
-    "default_token_budget",
-    "max_token_budget",
-    "retry_base_delay_seconds",
-    "retry_max_delay_seconds",
-    "retry_exponential_base",
-)
-POLICY: Final = ("max_attempts", "initial_delay_seconds", "backoff_multiplier", "max_delay_seconds", "jitter")
-GIT: Final = ("auto_branch", "branch_pattern", "auto_commit", "dry_run_preview")
 STRATEGY: Final = frozenset({"algorithm", "priority_order", "token_budget", "name"})
 
 
@@ -46,7 +35,7 @@ def _configuration(root: Node, translation: Translation) -> Node | None:
         return _strategy(root, translation)
     if not any(key in PARTS and PARTS[key][0](node) for key, node in fields(root).items()):
         return None
-    translation.check_keys(root, "a supervisor-format configuration", PARTS)
+    translation.check_part(root, "a supervisor-format configuration", keys.CONFIGURATION)
     configuration: dict[str, Any] = {}
     for key, node in fields(root).items():
         part = PARTS[key][1](node, translation) if key in PARTS else {}
@@ -57,14 +46,8 @@ def _configuration(root: Node, translation: Translation) -> Node | None:
 
 
 def _limits(node: Node, translation: Translation) -> dict[str, Any]:
-    translation.check_keys(node, "limits", LIMITS)
+    translation.check_part(node, "limits", keys.LIMITS)
     entries = fields(node)
-    for key in ("step_timeout_seconds", "max_token_budget"):
-        if key in entries:
-            translation.add_note(
-                entries[key],
-                f"{key} has no native form here: set timeout or context.budget in steps and roles",
-            )
     backoff = {
         "first": seconds(entries.get("retry_base_delay_seconds")),
         "times": entries.get("retry_exponential_base"),
@@ -79,11 +62,11 @@ def _limits(node: Node, translation: Translation) -> dict[str, Any]:
 
 
 def _continuity(node: Node, translation: Translation) -> dict[str, Any]:
+    translation.check_part(node, "continuity", keys.CONTINUITY)
     entries = fields(node)
     allowed = entries.get("allow_continuation")
     turns = entries.get("max_continuation_turns", 1)
     if allowed is not None and allowed.value is False:
-        translation.add_note(node, "every attempt is a new conversation by default")
         return {}
     names = items(entries.get("continuation_roles"))
     return {
@@ -96,7 +79,7 @@ def _continuity(node: Node, translation: Translation) -> dict[str, Any]:
 def _policies(node: Node, translation: Translation) -> dict[str, Any]:
     presets: dict[str, Any] = {}
     for name, policy in fields(node).items():
-        translation.check_keys(policy, f'policy "{name}"', POLICY)
+        translation.check_part(policy, f'policy "{name}"', keys.POLICY)
         entries = fields(policy)
         jitter = entries.get("jitter")
         share = None if jitter is None else new_node(_share(jitter.value), jitter)
@@ -118,24 +101,23 @@ def _share(value: object) -> object:
 
 def _steps(node: Node, translation: Translation) -> dict[str, Any]:
     for name, each in fields(node).items():
-        policy = text(fields(each).get("retry_policy"))
-        translation.add_note(each, f"set this in the step {name} of the workflow: retry: {policy}")
+        translation.check_part(each, f'step "{name}"', keys.POLICY_OF_STEP)
     return {}
 
 
 def _git(node: Node, translation: Translation) -> dict[str, Any]:
-    translation.check_keys(node, "git", GIT)
-    translation.add_note(node, "only a step commits; write git: {branch: NAME} for a branch")
+    translation.check_part(node, "git", keys.GIT)
     return {}
 
 
 def _workers(node: Node, translation: Translation) -> dict[str, Any]:
-    translation.add_note(node, "the labels in runs_on decide where work may run")
+    for name, worker in fields(node).items():
+        translation.check_part(worker, f'worker "{name}"', keys.WORKERS)
     return {}
 
 
 def _adaptive(node: Node, translation: Translation) -> dict[str, Any]:
-    translation.add_note(node, "agent: auto selects one of a role's candidates; naming an agent fixes it")
+    translation.check_part(node, "adaptive", keys.ADAPTIVE)
     locked = fields(fields(node).get("locked_assignments"))
     return {"roles": {name_of(name): new_node({"agent": agent}, agent) for name, agent in locked.items()}}
 
@@ -146,9 +128,7 @@ def _roles(node: Node, translation: Translation) -> dict[str, Any]:
 
 def _strategy(root: Node, translation: Translation) -> Node:
     entries = fields(root)
-    translation.add_note(
-        entries["algorithm"], "the way to choose files is built in; the name of the strategy selects it"
-    )
+    translation.check_part(root, "a packing strategy", keys.STRATEGY)
     groups = [name for item in items(entries.get("inputs")) if (name := INPUTS.get(str(item.value)))]
     has_diff = any(item.value == "git_diff" for item in items(entries.get("inputs")))
     context = {
@@ -176,14 +156,14 @@ def _has(*keys: str) -> Test:
 
 PARTS: Final[dict[str, tuple[Test, Part]]] = {
     "roles": (lambda node: any(map(is_role, fields(node).values())), _roles),
-    "limits": (_has(*LIMITS), _limits),
+    "limits": (_has(*keys.LIMITS), _limits),
     "continuity": (_always, _continuity),
     "policies": (
         lambda node: any("max_attempts" in fields(each) for each in fields(node).values()),
         _policies,
     ),
     "steps": (_has(), _steps),
-    "git": (_has(*GIT), _git),
+    "git": (_has(*keys.GIT), _git),
     "workers": (_always, _workers),
     "adaptive": (_always, _adaptive),
     "approval_gates": (_always, approval),

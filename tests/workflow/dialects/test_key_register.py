@@ -1,0 +1,123 @@
+"""Every key of every format does what its register says: it changes the native file, is warned about, or is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.app.author.load import check
+from podium.workflow.dialects.detect import TranslatedFile, translate
+from podium.workflow.dialects.gates import keys as gates
+from podium.workflow.dialects.key_register import Key, Part
+from podium.workflow.dialects.states import keys as states
+from podium.workflow.dialects.steps import keys as steps
+from podium.workflow.dialects.supervisor import keys as supervisor
+from podium.workflow.merge.write_yaml import write_document
+from podium.workflow.problems import EFFECT_RULE, Problem
+from podium.workflow.source.files import read_tree
+from tests.workflow.dialects.samples import gates as gates_samples
+from tests.workflow.dialects.samples import states as states_samples
+from tests.workflow.dialects.samples import steps as steps_samples
+from tests.workflow.dialects.samples import supervisor as supervisor_samples
+from tests.workflow.dialects.samples.sample import Sample
+
+REGISTERS = {
+    "states": (states.REGISTER, states_samples.STATES),
+    "steps": (steps.REGISTER, steps_samples.STEPS),
+    "gates": (gates.REGISTER, gates_samples.GATES),
+    "supervisor": (supervisor.REGISTER, supervisor_samples.SUPERVISOR),
+}
+ROWS = [
+    pytest.param(part, name, samples[part.where], id=f"{form}: {part.where}: {name}")
+    for form, (register, samples) in REGISTERS.items()
+    for part in register
+    for name in part
+    if name in samples[part.where].values
+]
+
+
+EXCLUSIVE = {"type": "gate_type", "gate_type": "type", "prompt_file": "prompt"}
+"""Of these keys a mapping may have only one."""
+
+
+def translated(folder: Path, document: dict[str, Any]) -> TranslatedFile:
+    file = folder / "file.yaml"
+    file.write_text(json.dumps(document), "utf-8")
+    tree = read_tree(file, folder)
+    assert tree.node is not None, tree.problems
+    done = translate(tree.node)
+    assert done is not None, "no format recognises it"
+    return done
+
+
+def problems_of(done: TranslatedFile, name: str) -> list[Problem]:
+    return [problem for problem in done.translation.problems if f'"{name}"' in problem.message]
+
+
+@pytest.mark.parametrize(("part", "name", "sample"), ROWS)
+def test_a_key_does_what_the_register_says(tmp_path: Path, part: Part, name: str, sample: Sample) -> None:
+    key = part.keys[name]
+    base = {other: value for other, value in sample.base.items() if other not in (name, EXCLUSIVE.get(name))}
+    with_key = translated(tmp_path, sample.document({**base, name: sample.values[name]}))
+    match key.fate:
+        case "refused":
+            [problem] = [each for each in problems_of(with_key, name) if key.meaning in each.message]
+            assert (problem.warning, problem.hint) == (False, key.instead)
+        case "no effect":
+            [warning] = [each for each in problems_of(with_key, name) if key.meaning in each.message]
+            assert (warning.warning, warning.rule) == (True, EFFECT_RULE)
+        case _ if key.meaning.startswith(("nothing:", "see ", "the version")):
+            assert problems_of(with_key, name) == []
+        case _:
+            assert problems_of(with_key, name) == []
+            if part.where != "the top level of a workflow" or name != "states":
+                without_key = translated(tmp_path, sample.document(base))
+                assert write_document(with_key.node) != write_document(without_key.node)
+
+
+HARMLESS = [
+    pytest.param(part, name, key, samples[part.where], id=f"{form}: {part.where}: {name}")
+    for form, (register, samples) in REGISTERS.items()
+    for part in register
+    for name, key in part.keys.items()
+    if key.harmless
+]
+
+
+@pytest.mark.parametrize(("part", "name", "key", "sample"), HARMLESS)
+def test_a_value_that_loses_nothing_is_not_warned_about(
+    tmp_path: Path, part: Part, name: str, key: Key, sample: Sample
+) -> None:
+    for value in key.harmless:
+        done = translated(tmp_path, sample.document({**sample.base, name: value}))
+        assert problems_of(done, name) == []
+
+
+@pytest.mark.parametrize("form", REGISTERS)
+def test_every_key_of_a_format_has_a_sample(form: str) -> None:
+    register, samples = REGISTERS[form]
+    assert {part.where for part in register} == set(samples)
+    missing = {part.where: set(part) - set(samples[part.where].values) for part in register}
+    assert {where: names for where, names in missing.items() if names} == EXPECTED_GAPS.get(form, {})
+
+
+EXPECTED_GAPS: dict[str, dict[str, set[str]]] = {
+    # These change a step of a template, which the tests of templates show.
+    "supervisor": {
+        "workflow": {"overrides", "disable"},
+        **{part.where: {"position"} for part in supervisor.STEPS.values()},
+    }
+}
+
+
+def test_validate_and_convert_name_what_has_no_effect(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    file.write_text(
+        "name: w\nstates:\n  go: {type: single, agent: claude, prompt: Go., transitions: {}}\nlogging:\n  runs_dir: x\n"
+    )
+    [warning] = check(file).warnings
+    assert (warning.line, warning.col) == (5, 3)
+    assert '"runs_dir" of logging has no effect' in warning.message

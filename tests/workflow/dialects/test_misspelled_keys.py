@@ -1,0 +1,139 @@
+"""No key is dropped silently: in the documents' own files, a misspelled key is always reported (PODIUM_FILES of them)."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from podium.workflow.dialects.detect import TranslatedFile, translate
+from podium.workflow.source.files import read_tree
+from podium.workflow.source.nodes import Node
+from tests.workflow.dialects.blocks import blocks
+
+FILES = int(os.environ.get("PODIUM_FILES", "400"))
+SEED = int(os.environ.get("PODIUM_SEED", "1"))
+FREE = re.compile(
+    r"""
+    agents | agents\.[^.]+\.model_tiers(\.[^.]+\.recommended)? | personas | states
+    | context | (steps\.\d+\.)*(set_context|for_each\.items)
+    | (workflow\.)?(steps|overrides) | .*\bconfig | roles | policies | workers | approval_gates
+    | .*locked_assignments | cross_project_dependencies
+    """,
+    re.VERBOSE,
+)
+"""Places whose keys are names that the author chooses."""
+INSIDE_REPORTED = re.compile(r"algorithm\b.* | dependencies\..* | agents\.[^.]+\.session", re.VERBOSE)
+"""Places inside a key that is reported as a whole."""
+
+Place = tuple[str | int, ...]
+
+
+def files_with_one_changed_key() -> Iterator[tuple[str, Any, Place, str]]:
+    """Every key of every file that is translated without an error."""
+    for name, text in sorted(blocks().items()):
+        document = read(text)
+        done = None if document is None else translated(json.dumps(document))
+        if done is not None and all(problem.warning for problem in done.translation.problems):
+            for place, key in keys_of(document):
+                yield " ".join(map(str, name)), document, place, key
+
+
+def read(text: str) -> Any:
+    node = parse(text)
+    return None if node is None else plain(node)
+
+
+def parse(text: str) -> Node | None:
+    """None if the text is not a file without mistakes."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "file.yaml")
+        file.write_text(text, "utf-8")
+        tree = read_tree(file, file.parent)
+        return None if tree.problems else tree.node
+
+
+def translated(text: str) -> TranslatedFile | None:
+    node = parse(text)
+    return None if node is None else translate(node)
+
+
+def plain(node: Node) -> Any:
+    if isinstance(node.value, Mapping):
+        return {key: plain(value) for key, value in node.value.items()}
+    return [plain(item) for item in node.value] if isinstance(node.value, tuple) else node.value
+
+
+def keys_of(value: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield place, key
+            yield from keys_of(inner, (*place, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from keys_of(inner, (*place, index))
+
+
+def renamed(value: Any, place: Place, key: str, name: str | None) -> Any:
+    """The value with one key renamed, or removed if the name is None."""
+    if place:
+        head, rest = place[0], place[1:]
+        if isinstance(value, dict):
+            return {
+                each: renamed(inner, rest, key, name) if each == head else inner
+                for each, inner in value.items()
+            }
+        return [
+            renamed(inner, rest, key, name) if index == head else inner for index, inner in enumerate(value)
+        ]
+    kept = {(name if each == key else each): inner for each, inner in value.items()}
+    return {each: inner for each, inner in kept.items() if each is not None}
+
+
+def misspelled(key: str, chance: random.Random) -> str:
+    position = chance.randrange(len(key))
+    return chance.choice(
+        [
+            key[:position] + key[position + 1 :] + "q",
+            key[:position] + "q" + key[position:],
+            key + "s_",
+            key.upper() + "_",
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_a_misspelled_key_is_never_accepted_in_silence() -> None:
+    chance = random.Random(SEED)
+    every = list(files_with_one_changed_key())
+    assert len(every) > 800
+    silent = []
+    for name, document, place, key in (chance.choice(every) for _ in range(FILES)):
+        where = ".".join(map(str, place))
+        wrong = misspelled(key, chance)
+        done = translated(json.dumps(renamed(document, place, key, wrong)))
+        is_reported = done is None or any(wrong in each.message for each in done.translation.problems)
+        is_broken = done is not None and any(not each.warning for each in done.translation.problems)
+        if not (is_reported or is_broken or FREE.fullmatch(where) or INSIDE_REPORTED.fullmatch(where)):
+            silent.append((name, where, key, wrong))
+    assert silent == []
+
+
+@pytest.mark.slow
+def test_a_removed_or_duplicated_key_never_breaks_the_translation() -> None:
+    """A removed key may be a mistake or not; a duplicated one is a mistake of the file."""
+    chance = random.Random(SEED)
+    every = list(files_with_one_changed_key())
+    for _, document, place, key in (chance.choice(every) for _ in range(FILES)):
+        translated(json.dumps(renamed(document, place, key, None)))
+        twice = json.dumps(renamed(document, place, key, f"{key}%twice")).replace(
+            f'"{key}%twice":', f'"{key}": 1, "{key}":'
+        )
+        assert parse(twice) is None
