@@ -39,6 +39,7 @@ _LINES: Final = {
     "an endless line": 'b"x" * (40 * MEGA)',
     "a long text": 'b\'{"type":"result","subtype":"success","result":"\' + "\U0001f600".encode() * MEGA + b\'"}\\n\'',
     "many short lines": 'b"{}\\n" * 300_000',
+    "many short records": 'b\'{"type":"x"}\\n\' * 150_000',
 }
 _KINDS: Final = {
     "claude": 'read("claude", {data})',

@@ -17,11 +17,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE)
 
 
+_GO_PASSED: Final = r"\"Action\":\"pass\",(?:\"Package\":\"[^\"\n]{0,500}\",)?\"Test\":"
 _COUNTS: Final = {
     "pytest": (r"(?:^|\s)(\d+) (?:passed|failed|xfailed|xpassed)\b", ""),
     "unittest": (r"^Ran (\d+) tests? in ", r"skipped=(\d+)"),
     "node": (r"^(?:#|ℹ) (?:pass|fail) (\d+)$", ""),
-    "go": (r"^(ok)\s+\S+\s+\S+(?!.*\[no tests to run\]).*$|\"Action\":\"(?:pass)\",.{0,2000}\"Test\":", ""),
+    "go": (rf"^(ok)[ \t]+\S+[ \t]+\S+(?!.*\[no tests to run\])|{_GO_PASSED}", ""),
     "cargo": (r"^running ([1-9]\d*) tests?$|(?<!\d)(\d{1,9}) tests? run:", ""),
 }
 
@@ -50,7 +51,8 @@ def ended_early(runner: str, output: str) -> frozenset[str]:
     """Files and packages that passed without a test: helpers, and those whose process ended before their tests."""
     match runner:
         case "node" | "other":
-            return frozenset(_NODE_FILE.findall(output))
+            has_results = "✔" in output or "ok " in output
+            return frozenset(_NODE_FILE.findall(output)) if has_results else frozenset()
         case "go":
             return _go_without_tests(output)
         case _:
@@ -91,16 +93,15 @@ _GO_STATUS: Final[Mapping[str, Status]] = {"pass": "passed", "fail": "failed", "
 def _go(output: str) -> Iterator[tuple[str, Status]]:
     """The line of a package follows the lines of its tests. A test that began and did not end took its process along."""
     pending: list[tuple[str, Status]] = []
-    running: list[str] = []
+    running: dict[str, None] = {}
     for match in _GO.finditer(output):
         begun, result, test, package = match.groups()
         if begun is not None:
-            running.append(begun)
+            running[begun] = None
         elif test is not None:
             pending.append((test, _GO_STATUS[result.lower()]))
-            if test in running:
-                running.remove(test)
-        else:
+            running.pop(test, None)
+        elif pending or running:
             ended: list[tuple[str, Status]] = [*pending, *((name, "error") for name in running)]
             yield from ((f"{package}.{name}", status) for name, status in ended)
             pending.clear()
