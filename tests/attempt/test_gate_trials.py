@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium.attempt.command.look_up import needs_of
-from podium.attempt.command.test_totals import executed_by_any
+from podium.attempt.command.printed.totals import executed_by_any
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.attempt.command.failure_facts import telling_line
-from podium.attempt.command.printed_tests import printed_failure
+from podium.attempt.command.printed.failures import printed_failure
 from podium.attempt.command.test_reports import read_tests
 from podium.attempt.landing.messages import clash_text
 from podium.git.trees.merge import Clash

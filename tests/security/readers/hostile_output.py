@@ -12,10 +12,14 @@ from podium.process.launch import Finished
 from podium.process.output import CapturedOutput
 from podium.ports.sandbox import SandboxPolicy
 from podium.attempt.command import result, suite
-from podium.attempt.command.printed_tests import printed_failure
+from podium.attempt.command.printed.failures import printed_failure
 from podium.attempt.command.failure_facts import telling_line
 from podium.attempt.command.report_xml import UnreadableReport
-from podium.attempt.command.runner_reports import MAX_PRINTED, _read_jest
+from podium.attempt.command import disputes
+from podium.attempt.command.printed.results import MAX_PRINTED, TooMuchOutput, printed_results
+from podium.attempt.command.runner_reports import _read_jest
+from podium.attempt.command.suite_command import SuiteCommand
+from podium.attempt.command.test_reports import Report
 from podium.attempt.resources import resource_hint
 from podium.workflow.test_gates.output import executed_tests, ended_early, listed_tests
 MEGA = 1 << 20
@@ -32,11 +36,22 @@ def outcome(unit=b"x\\n"):
 def listed(runner, line):
     for parse in (listed_tests, executed_tests, printed_failure):
         parse(runner, (line * (MAX_PRINTED // len(line)))[:MAX_PRINTED])
+def long(runner, unit, filler=b""):
+    try:
+        printed_results(runner, stored(unit + filler))
+    except TooMuchOutput:
+        pass
+def compared(before, now, paths=()):
+    base, work = (Report(dict.fromkeys(names, status)) for names, status in ((before, "passed"), (now, "failed")))
+    problems = disputes.compare(base, work)
+    disputes.moved(base, work, problems)
+    disputes.disputed(problems, paths, was_rerun=True)
 def jest(content):
     try:
         _read_jest(content, "/ws")
     except UnreadableReport:
         pass
+NODE = SuiteCommand("node", ("node", "--test"), "", None, (), ())
 big = ended()
 whole = SimpleNamespace(finished=big)
 """
@@ -49,7 +64,19 @@ _RESULTS: Final = {
     "jest": ("Tests: 1 failed, ", "  \u25cf a\\n"),
     "vitest": (" FAIL a > b\\n", " Tests  1 failed\\n"),
 }  # fmt: skip
+_UNITS: Final = {
+    "short lines": 'b"x\\n"', "one line": 'b"x"', "spaces": 'b" "', "ends": 'b" ok\\n"', "beginnings": 'b"a (b)\\n"',
+    "events": 'b\'{"Action":"pass","Test":"a"}\\n\'', "names": 'b"test a ... ok\\n"', "marks": '"\u2714 a\\n".encode()',
+    "results with text between": 'b"ok 1 - a (b) --- PASS: a (0s) ... ok\\n" + b"x" * 220 + b"\\n"',
+}  # fmt: skip
 OUTPUT_CASES: Final = {
+    **{
+        f"output: 32 MB for {runner}, {name}": (OUTPUT, f'long("{runner}", {unit})')
+        for runner in ("go", "cargo", "unittest", "node")
+        for name, unit in _UNITS.items()
+    },
+    "output: other tests than before": (OUTPUT, 'compared([f"t{n}::a" for n in range(60_000)], [f"u{n}::a" for n in range(60_000)])'),
+    "output: failures in many changed files": (OUTPUT, 'compared([], [f"t{n}::a" for n in range(60_000)], [f"tests/t{n}.py" for n in range(5_000)])'),
     **{
         f"output: {runner} {number}": (OUTPUT, f'listed("{runner}", \'{line}\')')
         for runner, lines in _RESULTS.items()
@@ -58,8 +85,8 @@ OUTPUT_CASES: Final = {
     "output: the message of a large one": (OUTPUT, "result._end(big.stdout)"),
     "output: the resource limit in a large one": (OUTPUT, "resource_hint(big, SandboxPolicy(writable=()))"),
     "output: the count of a large one": (OUTPUT, 'executed_tests("pytest", suite.output_of(whole))'),
-    "output: the files of a large one": (OUTPUT, 'sum(len(ended_early("node", piece)) for piece in big.stdout.pieces())'),
-    "output: the files of a large one with results": (OUTPUT, 'lines = stored(b"ok 1 - a\\n"); sum(len(ended_early("node", piece)) for piece in lines.pieces())'),
+    "output: the files of a large one": (OUTPUT, 'suite.files_ended_early(NODE, whole, SimpleNamespace(mount_path="/w"))'),
+    "output: the files of a large one with results": (OUTPUT, 'suite.files_ended_early(NODE, outcome(b"ok 1 - a\\n"), SimpleNamespace(mount_path="/w"))'),
     "output: tests of go that end in another order": (OUTPUT, 'names = [f"T{n}" for n in range(24_000)]; listed_tests("go", "".join(f"=== RUN   {name}\\n" for name in names) + "".join(f"--- PASS: {name} (0.00s)\\n" for name in reversed(names)) + "ok\\ta\\t0s\\n")'),
     "output: empty lines for node": (OUTPUT, 'ended_early("node", "\\n" * MEGA); listed_tests("node", "\\n" * MEGA)'),
     "output: digits for cargo": (OUTPUT, 'executed_tests("cargo", "9" * MEGA)'),

@@ -7,6 +7,7 @@ row then goes to that judge with the reason and the diff of the test.
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -31,6 +32,7 @@ FAILS: Final = "fails on the new code"
 GONE: Final = "is no longer run"
 SKIPPED: Final = "is skipped, but ran before"
 NO_IMPORT: Final = "can no longer be loaded with the new code"
+NOT_LISTED: Final = "no longer lists its tests"
 NOT_PASSED: Final = "does not pass with the earlier tests and settings"
 
 
@@ -61,7 +63,8 @@ def compare(base: Report | None, now: Report | None) -> dict[str, str]:
         return {}
     earlier: Mapping[str, Status] = {} if base is None else base.cases
     red = [name for name, status in now.cases.items() if status in RED]
-    broken = [name for name in red if name not in earlier and _is_module_of(name, earlier)]
+    modules = sorted(earlier)
+    broken = [name for name in red if name not in earlier and _is_module_of(name, modules)]
     problems = dict.fromkeys(broken, NO_IMPORT)
     problems |= {name: FAILS for name in red if name not in problems}
     if broken:
@@ -81,17 +84,20 @@ def _gone(earlier: Mapping[str, Status], now: Mapping[str, Status]) -> Iterator[
             yield name
 
 
-def _is_module_of(name: str, earlier: Iterable[str]) -> bool:
-    return any(test.startswith((f"{name}::", f"{name}.")) for test in earlier)
+def _is_module_of(name: str, ordered: Sequence[str]) -> bool:
+    """Whether one of the tests, which are in order, begins with the name: searched, because both may be many."""
+    starts = (f"{name}::", f"{name}.")
+    places = ((start, bisect_left(ordered, start)) for start in starts)
+    return any(at < len(ordered) and ordered[at].startswith(start) for start, at in places)
 
 
 def moved(base: Report, now: Report, gone: Iterable[str]) -> frozenset[str]:
     """Tests that are gone under their name while a new one has the same last part: they were moved."""
-    new = [_last_part(name) for name in now.cases if name not in base.cases]
+    new = Counter(_last_part(name) for name in now.cases if name not in base.cases)
     result = set()
     for name in gone:
-        if _last_part(name) in new:
-            new.remove(_last_part(name))
+        if new[_last_part(name)] > 0:
+            new[_last_part(name)] -= 1
             result.add(name)
     return frozenset(result)
 
@@ -101,34 +107,65 @@ def _last_part(name: str) -> str:
 
 
 def disputed(problems: Mapping[str, str], paths: Sequence[str], *, was_rerun: bool) -> list[DisputedTest]:
-    rows = [
-        DisputedTest(name, problem, files_of(name, paths), was_rerun) for name, problem in problems.items()
-    ]
-    if len(rows) <= MAX_ROWS:
-        return rows
-    grouped: dict[tuple[tuple[str, ...], str], int] = {}
-    for row in rows:
-        grouped[row.files, row.problem] = grouped.get((row.files, row.problem), 0) + 1
+    sources = ChangedSources(paths)
+    if len(problems) <= MAX_ROWS:
+        return [
+            DisputedTest(name, problem, sources.files_of(name), was_rerun)
+            for name, problem in problems.items()
+        ]
+    grouped: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for name, problem in problems.items():
+        grouped.setdefault((sources.of(name), problem), []).append(name)
     return [
-        DisputedTest("", f"{count} tests: each {problem}", files, was_rerun)
-        for (files, problem), count in grouped.items()
+        DisputedTest("", f"{len(names)} tests: each {problem}", sources.files_of(names[0]), was_rerun)
+        for (_, problem), names in grouped.items()
     ]
 
 
 def files_of(test: str, paths: Sequence[str]) -> tuple[str, ...]:
     """The changed files that a test may come from, with the changed settings; all of them if its file is not known."""
-    own = [path for path in paths if is_from(test, path)]
-    stems = {PurePosixPath(path).name for path in own}
-    snapshots = [path for path in paths if path.endswith(".snap") and PurePosixPath(path).stem in stems]
-    if not own:
-        return tuple(paths)
-    settings = [path for path in paths if steers_tests(path) or path.endswith("conftest.py")]
-    return tuple(dict.fromkeys((*own, *snapshots, *settings)))
+    return ChangedSources(paths).files_of(test)
+
+
+class ChangedSources:
+    """The changed files by the names that tests have which come from them: a report may have a hundred thousand tests."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = tuple(paths)
+        self._by_start: dict[str, list[str]] = {}
+        for path in self._paths:
+            for start in _starts(path):
+                self._by_start.setdefault(start, []).append(path)
+        self._lengths = sorted({len(start) for start in self._by_start})
+        self._settings: list[str] | None = None
+        self._snapshots = [path for path in paths if path.endswith(".snap")]
+
+    def of(self, test: str) -> tuple[str, ...]:
+        """The files whose tests have such names; a name that is a whole module counts as one of its tests."""
+        name = f"{test}."
+        starts = (name[:length] for length in self._lengths if length <= len(name))
+        return tuple(dict.fromkeys(path for start in starts for path in self._by_start.get(start, ())))
+
+    def files_of(self, test: str) -> tuple[str, ...]:
+        own = self.of(test)
+        if not own:
+            return self._paths
+        if self._settings is None:
+            self._settings = [
+                path for path in self._paths if steers_tests(path) or path.endswith("conftest.py")
+            ]
+        stems = {PurePosixPath(path).name for path in own}
+        snapshots = [path for path in self._snapshots if PurePosixPath(path).stem in stems]
+        return tuple(dict.fromkeys((*own, *snapshots, *self._settings)))
+
+
+def _starts(path: str) -> tuple[str, str, str]:
+    module = path.rpartition(".")[0].replace("/", ".")
+    return f"{module}::", f"{module}.", path
 
 
 def is_from(test: str, path: str) -> bool:
-    module = path.rpartition(".")[0].replace("/", ".")
-    return test == module or test.startswith((f"{module}::", f"{module}.", path))
+    return f"{test}.".startswith(_starts(path))
 
 
 def rows_of(

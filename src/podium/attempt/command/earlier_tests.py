@@ -13,9 +13,11 @@ from anyio import to_thread
 from podium.attempt.activity import note_command
 from podium.attempt.command import disputes, evidence
 from podium.attempt.command.checkout import CommandAttempt, open_checkout, run_in
-from podium.attempt.command.disputes import DisputedTest, TestsOfTree
+from podium.attempt.command.disputes import ChangedSources, DisputedTest, TestsOfTree
 from podium.attempt.command.judge_tree import with_paths
+from podium.attempt.command.printed.totals import executed_by_any
 from podium.attempt.command.result import CommandResult
+from podium.attempt.command.runner_reports import unread_results
 from podium.attempt.command.suite import (
     changed_inline_tests,
     changed_test_files,
@@ -27,7 +29,6 @@ from podium.attempt.command.suite import (
 )
 from podium.attempt.command.suite_command import SuiteCommand, suite_command
 from podium.attempt.command.test_reports import Report, shown
-from podium.attempt.command.test_totals import executed_by_any
 from podium.attempt.launch import declared_env
 from podium.attempt.workspace.workspace import Workspace
 from podium.core.fast_dataclass import dataclass
@@ -136,6 +137,8 @@ class _Comparison:
                 why = await to_thread.run_sync(suite_problem, suite, outcome, earlier)
                 has_none = executed_none(suite, outcome, earlier)
             is_good = outcome.kind == "ok" and why is None
+            if is_good and tests is None and self.before is not None and self.before.cases:
+                is_good, why = False, disputes.NOT_LISTED
             problems = self._problems(tests)
             if is_good and not problems:
                 return _Rerun()
@@ -149,10 +152,11 @@ class _Comparison:
         problems = disputes.compare(self.before, tests)
         if not self.has_waived:
             return problems
+        sources = ChangedSources(self.trees.paths)
         return {
             name: problem
             for name, problem in problems.items()
-            if problem != disputes.GONE or any(disputes.is_from(name, path) for path in self.trees.paths)
+            if problem != disputes.GONE or sources.of(name)
         }
 
     async def _had_tests(self) -> bool:
@@ -167,8 +171,11 @@ class _Comparison:
 
         A report that the file declares is compared with that of the base tree in any case.
         """
-        if self.before is None or tests is None or self.has_waived or self.suite.report is not None:
+        if self.before is None or self.has_waived or self.suite.report is not None:
             return ()
+        if tests is None:
+            unknown = DisputedTest("", disputes.NOT_LISTED, tuple(inline or self._code()), was_rerun=False)
+            return (unknown,) if self.before.cases else ()
         problems = disputes.compare(self.before, tests)
         gone = disputes.moved(self.before, tests, problems)
         left = {name: problem for name, problem in problems.items() if name not in gone}
@@ -185,7 +192,8 @@ async def _ended_early(
     base, now = attempt.untouched, attempt.started.start
     early = files_ended_early(suite, outcome, workspace)
     is_silent = _is_silent(suite, outcome)
-    if attempt.host.repository is None or base is None or base == now or not (early or is_silent):
+    unread = await to_thread.run_sync(unread_results, suite, outcome)
+    if attempt.host.repository is None or base is None or base == now or not (early or is_silent or unread):
         return None
     async with open_checkout(attempt, base) as earlier:
         on_base = await run_in(attempt.host, attempt.started, attempt.step, attempt.names, earlier)
@@ -194,6 +202,8 @@ async def _ended_early(
         return f"the command passed, but these files ended before their tests ran: {shown(sorted(early))}"
     if is_silent and not _is_silent(suite, on_base):
         return "the command passed, but tells of no executed tests; before the work it did"
+    if unread and unread_results(suite, on_base) is None:
+        return f"the command passed, but its results cannot be read: {unread}; before the work they could be"
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from podium.attempt.command import evidence
 from podium.attempt.command.checkout import CommandAttempt
-from podium.attempt.command.printed_tests import MAX_LINE_CHARS, printed_failure
+from podium.attempt.command.printed.failures import MAX_LINE_CHARS, printed_failure
 from podium.attempt.command.report_xml import UnreadableReport
 from podium.attempt.command.result import CommandResult
 from podium.attempt.command.runner_reports import REPORT

@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from podium.attempt.command import evidence
-from podium.attempt.command.report_xml import MAX_CASES, UnreadableReport
+from podium.attempt.command.printed.results import TooMuchOutput, printed_results
+from podium.attempt.command.report_xml import UnreadableReport
 from podium.attempt.command.result import CommandResult
 from podium.attempt.command.suite_command import SuiteCommand
 from podium.attempt.command.test_reports import Report, Status, read_tests
@@ -22,13 +23,11 @@ from podium.attempt.workspace.workspace import Workspace
 from podium.core.expressions.nodes import Names
 from podium.core.model import Step
 from podium.files import bounded_json
-from podium.workflow.test_gates.output import listed_tests
+from podium.process.output import CapturedOutput
 
 REPORT: Final = "podium-tests.xml"
 """The report of pytest and vitest."""
 NODE_REPORTER: Final = "--test-reporter"
-MAX_PRINTED: Final = 1 << 20
-"""Bytes of an output in which results are searched; of a longer one they are not known."""
 MAX_VALUES: Final = 600_000
 """Of a report of jest: fifty thousand tests."""
 JSON_REPORT: Final = "podium-tests.json"
@@ -113,13 +112,31 @@ def read_results(suite: SuiteCommand, outcome: CommandResult, workspace: Workspa
     finished = outcome.finished
     if suite.runner == "jest" and suite.mentions("--json") and not finished.stdout.dropped:
         return _read_jest(finished.stdout.text().encode(), workspace.mount_path)
-    if finished.stdout.dropped or finished.stderr.dropped:
+    try:
+        listed = printed_results(suite.runner, _result_stream(suite, outcome))
+    except TooMuchOutput:
         return None
-    stream = finished.stderr if suite.runner == "unittest" else finished.stdout
-    if stream.size > MAX_PRINTED:
+    return Report(listed) if listed else None
+
+
+def unread_results(suite: SuiteCommand, outcome: CommandResult) -> str | None:
+    """Why the printed results could not be read, although the runner lists them."""
+    if (
+        not suite.runs_tests
+        or suite.report is not None
+        or suite.own_report is not None
+        or writes_report(suite)
+    ):
         return None
-    listed = listed_tests(suite.runner, stream.text())
-    return None if not listed or len(listed) > MAX_CASES else Report(listed)
+    try:
+        printed_results(suite.runner, _result_stream(suite, outcome))
+    except TooMuchOutput as error:
+        return str(error)
+    return None
+
+
+def _result_stream(suite: SuiteCommand, outcome: CommandResult) -> CapturedOutput:
+    return outcome.finished.stderr if suite.runner == "unittest" else outcome.finished.stdout
 
 
 def _read_file(suite: SuiteCommand, workspace: Workspace) -> Report | None:

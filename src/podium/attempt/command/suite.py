@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
+from podium.attempt.command.printed.results import MAX_PRINTED, TooMuchOutput, printed_results, result_text
 from podium.attempt.command.report_xml import UnreadableReport
 from podium.attempt.command.result import CommandResult
-from podium.attempt.command.runner_reports import MAX_PRINTED, NODE_REPORTER, read_results, writes_report
+from podium.attempt.command.runner_reports import NODE_REPORTER, read_results, unread_results, writes_report
 from podium.attempt.command.suite_command import SuiteCommand
 from podium.attempt.command.test_reports import RED, Report, shown, suite_fault
 from podium.attempt.workspace.workspace import Workspace
@@ -23,6 +24,7 @@ from podium.git.repository import Repository, trees
 from podium.git.trees.diff import changed_paths
 from podium.git.trees.listing import FOLDER, files, read_listing
 from podium.git.trees.snapshot import read_blobs
+from podium.process.output import CapturedOutput
 from podium.workflow.test_gates.files import (
     INLINE_RUNNERS,
     MODULE_FOLDERS,
@@ -34,7 +36,7 @@ from podium.workflow.test_gates.files import (
     may_have_inline_tests,
 )
 from podium.workflow.test_gates.manifests import is_steered
-from podium.workflow.test_gates.output import ended_early, executed_tests, listed_tests
+from podium.workflow.test_gates.output import ended_early, executed_tests
 from podium.workflow.test_gates.steering import LOCKS_OF, MANIFESTS
 
 _SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
@@ -66,8 +68,10 @@ def _executed(suite: SuiteCommand, outcome: CommandResult) -> int | None:
     """How many tests the output tells of; None if it does not."""
     if suite.runner == "node" and suite.mentions(NODE_REPORTER):
         return None
-    has_all = not (outcome.finished.stdout.dropped or outcome.finished.stderr.dropped)
-    if suite.runner == "go" and has_all and not listed_tests("go", outcome.finished.stdout.text()):
+    if unread_results(suite, outcome) is not None:
+        # The summary is behind what was dropped.
+        return None
+    if suite.runner == "go" and not printed_results("go", outcome.finished.stdout):
         # It was made to list its tests, so a package that is "ok" without one has run none.
         return 0
     return executed_tests(suite.runner, output_of(outcome))
@@ -103,14 +107,19 @@ def files_ended_early(suite: SuiteCommand, outcome: CommandResult, workspace: Wo
     """Files that may have ended before their tests ran, relative to the workspace; a helper looks the same."""
     folder = f"{workspace.mount_path}/"
     streams = (outcome.finished.stdout, outcome.finished.stderr)
-    names = {
-        name for stream in streams for piece in stream.pieces() for name in ended_early(suite.runner, piece)
-    }
+    names = {name for stream in streams for name in ended_early(suite.runner, _results(suite, stream))}
     if suite.runner == "node" and writes_report(suite):
         tests = results_or_none(suite, outcome, workspace)
         cases = () if tests is None else tests.cases
         names |= {name.rpartition("::")[2] for name in cases if _SCRIPT.search(name)}
     return frozenset(path.removeprefix(folder) for path in names)
+
+
+def _results(suite: SuiteCommand, stream: CapturedOutput) -> str:
+    try:
+        return result_text(suite.runner, stream)
+    except TooMuchOutput:
+        return ""
 
 
 def _red(suite: SuiteCommand, tests: Report) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
-from podium.attempt.command.printed_tests import assertion
+from podium.attempt.command.printed.failures import assertion
 from podium.attempt.command.report_xml import ReportedTest, UnreadableReport, parse_cases, root_of
 from podium.core.fast_dataclass import dataclass
 from podium.files import bounded_json

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from podium.attempt.command.checkout import CommandAttempt, open_checkout, run_in
+from podium.attempt.command.printed.results import MAX_PRINTED
+from podium.attempt.command.printed.totals import executed_by_any
 from podium.attempt.command.result import CommandResult
-from podium.attempt.command.runner_reports import MAX_PRINTED
 from podium.attempt.command.suite import executed_none, suite_problem
 from podium.attempt.command.suite_command import suite_command
-from podium.attempt.command.test_totals import executed_by_any
 from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import Workspace
 from podium.core.events import AttemptStarted
