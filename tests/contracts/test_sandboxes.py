@@ -14,6 +14,7 @@ from podium.adapters.sandboxes import bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 from podium.adapters.sandboxes.limits import LimitsSandbox
 from podium.adapters.sandboxes.none import NoSandbox
+from podium.adapters.sandboxes.select import select_sandboxes
 from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import Sandbox, SandboxPolicy
 from podium.process import cgroups
@@ -149,3 +150,14 @@ class TestBubblewrapSandbox(SandboxContract):
 
         assert (done.exit_code, done.survivors) == (124, ())
         assert not [pid for pid in read_pids() if (read_marker(pid) or "").startswith(launch.marker)]
+
+
+def test_a_sandbox_can_be_selected_from_within_the_event_loop() -> None:
+    """A resumed run asks for the first time when its first step starts."""
+
+    async def select() -> str:
+        return select_sandboxes(None, uses_models=False).default.level
+
+    bubblewrap_probe.probe.cache_clear()
+
+    assert anyio.run(select) == select_sandboxes("auto", uses_models=False).default.level

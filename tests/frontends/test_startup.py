@@ -92,6 +92,7 @@ def test_a_run_imports_only_the_kinds_of_work_that_its_steps_need(tmp_path: Path
         "genai_prices",
         "importlib.metadata",
         "jinja2",
+        "podium.adapters.sandboxes.bubblewrap_probe",
         "podium.attempt.agent.run",
         "podium.attempt.command.run",
         "podium.attempt.landing.land",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -57,7 +58,10 @@ def probe(
     )
     try:
         with system_call_filter() as calls:
-            finished = run_blocking(wrap_launch(launch, SandboxPolicy(), calls=calls, is_root=is_root))
+            wrapped = wrap_launch(launch, SandboxPolicy(), calls=calls, is_root=is_root)
+            # In a thread, because a resumed run may ask for the first time from within the event loop.
+            with ThreadPoolExecutor(1) as thread:
+                finished = thread.submit(run_blocking, wrapped).result()
     except OSError as error:
         return Unavailable(f"bubblewrap cannot be tested: {error}", INSTALL)
     if finished.exit_code == 0 and finished.stdout.text().strip() == PASSED:

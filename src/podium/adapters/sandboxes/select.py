@@ -1,12 +1,12 @@
-"""Selects the sandbox of a run and of each step: as typed for the run, else as set for the step, else the strongest."""
+"""Selects the sandbox of a run and of each step: as typed for the run, else as set for the step, else the strongest.
+
+Whether bubblewrap works is tested by starting it, so only when the answer is needed: many runs start no process.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from podium.adapters.sandboxes import bubblewrap_probe
-from podium.adapters.sandboxes.limits import LimitsSandbox
-from podium.adapters.sandboxes.none import NoSandbox
 from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
 
@@ -19,9 +19,11 @@ def sandbox_of_level(level: str | None, image: str = "") -> Sandbox:
     """The sandbox of a level; without one, the strongest available. Raises ConfigurationError if the level is not."""
     match level:
         case "none":
+            from podium.adapters.sandboxes.none import NoSandbox
+
             return NoSandbox()
         case "limits":
-            return LimitsSandbox()
+            return _limits()
         case None | "auto" | "bubblewrap":
             return _bubblewrap(is_required=level == "bubblewrap")
         case "container":
@@ -35,20 +37,30 @@ def sandbox_of_level(level: str | None, image: str = "") -> Sandbox:
             )
 
 
+def _limits() -> Sandbox:
+    from podium.adapters.sandboxes.limits import LimitsSandbox
+
+    return LimitsSandbox()
+
+
 def _bubblewrap(*, is_required: bool) -> Sandbox:
-    problem = bubblewrap_probe.probe()
+    from podium.adapters.sandboxes.bubblewrap_probe import probe
+
+    problem = probe()
     if problem is None:
         from podium.adapters.sandboxes.bubblewrap import BubblewrapSandbox
 
         return BubblewrapSandbox()
     if is_required:
         raise ConfigurationError(f"sandbox bubblewrap: {problem.reason}", hint=problem.fix)
-    return LimitsSandbox()
+    return _limits()
 
 
 def bubblewrap_problem() -> str:
     """Why bubblewrap does not work on this machine, and what would help; empty if it works."""
-    problem = bubblewrap_probe.probe()
+    from podium.adapters.sandboxes.bubblewrap_probe import probe
+
+    problem = probe()
     return "" if problem is None else f"{problem.reason}; {problem.fix}"
 
 
@@ -67,9 +79,18 @@ class SandboxSelector:
     """The level that the user typed."""
     uses_models: bool
     """Whether a program that a model controls works in this run."""
-    default: Sandbox
-    bubblewrap_problem: str
-    container_problem: str
+
+    @property
+    def default(self) -> Sandbox:
+        return sandbox_of_level(None if self.typed == "container" else self.typed)
+
+    @property
+    def bubblewrap_problem(self) -> str:
+        return bubblewrap_problem()
+
+    @property
+    def container_problem(self) -> str:
+        return container_problem()
 
     def for_step(self, step: Step, *, in_project: bool) -> Sandbox:
         """The sandbox of a step; `in_project` says that it works in the project itself."""
@@ -84,10 +105,11 @@ class SandboxSelector:
                 f'step "{step.name}" works in the project itself, which cannot be sandboxed as root',
                 hint="run Podium as the user that owns the project, or give the step its own workspace",
             )
-        return LimitsSandbox()
+        return _limits()
 
 
 def select_sandboxes(typed: str | None, *, uses_models: bool) -> SandboxSelector:
     """Raises ConfigurationError if this machine does not have the sandbox that the user typed."""
-    default = sandbox_of_level(None if typed == "container" else typed)
-    return SandboxSelector(typed, uses_models, default, bubblewrap_problem(), container_problem())
+    if typed not in (None, "auto", "container"):
+        sandbox_of_level(typed)
+    return SandboxSelector(typed, uses_models)

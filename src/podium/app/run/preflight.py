@@ -57,6 +57,14 @@ def unsupported(workflow: Workflow, machine: HostCapabilities) -> tuple[str, ...
     return tuple(dict.fromkeys(_in_workflow(workflow, machine, uses_models)))
 
 
+def needs_sandbox(workflow: Workflow) -> bool:
+    """Whether a step runs an agent or a command or names a sandbox, so that it matters which ones work here."""
+    return any(
+        isinstance(step.verb, Agent | Command) or step.settings.sandbox.level is not None
+        for _, step, _ in all_steps(workflow)
+    )
+
+
 def uses_model_agents(workflow: Workflow, agents: Agents) -> bool:
     """Whether any step is done by a model-driven agent, which needs a sandbox."""
     return any(_has_models(step, workflow, agents) for step in top_steps(workflow))

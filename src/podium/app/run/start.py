@@ -20,6 +20,7 @@ from podium.app.run.preflight import (
     agents_without_price,
     check_branch,
     masked_env,
+    needs_sandbox,
     reject_secret_values,
     unsupported,
     unusable_keys,
@@ -172,12 +173,11 @@ def check_preflight(prepared: PreparedRun, source: RunSource) -> None:
     workflow, host = prepared.workflow, prepared.host
     # Simulated agents need no sandbox.
     typed = "limits" if host.context.agents_simulated else source.sandbox
-    unable = unsupported(
-        workflow,
-        HostCapabilities(
-            host.agents, typed, host.sandboxes.bubblewrap_problem, host.sandboxes.container_problem
-        ),
-    )
+    machine = HostCapabilities(host.agents, typed)
+    if typed in (None, "auto") and needs_sandbox(workflow):
+        problems = (host.sandboxes.bubblewrap_problem, host.sandboxes.container_problem)
+        machine = HostCapabilities(host.agents, typed, *problems)
+    unable = unsupported(workflow, machine)
     if unable:
         lines = "\n".join(f"  {line}" for line in unable)
         raise ConfigurationError(
