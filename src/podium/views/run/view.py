@@ -7,10 +7,11 @@ state add them with `with_state`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from podium.core.addresses import ROOT, without_visit
 from podium.core.events import Role
+from podium.core.fast_dataclass import dataclass, quick
 from podium.core.payloads import RaisedLimit, Verdict
 from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus, Tree
 from podium.errors import ConfigurationError
@@ -25,7 +26,9 @@ BUSY: Final = ("running", "retrying")
 NOTHING: Final[Mapping[str, Any]] = {}
 
 
-class StepView(NamedTuple):
+@quick
+@dataclass(frozen=True, slots=True)
+class StepView:
     """One visit of a step. The costs of a scope include those of its children."""
 
     path: Address
@@ -68,6 +71,10 @@ class StepView(NamedTuple):
     """How many of its attempts were only asked to repair the form of an answer."""
     repairing: int = 0
     """How many answer repairs the newest attempt consists of; 0 if it is not a repair."""
+
+    if TYPE_CHECKING:
+
+        def _replace(self, **changes: Any) -> Self: ...
 
     @property
     def step(self) -> str:
