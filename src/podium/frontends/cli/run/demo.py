@@ -64,12 +64,14 @@ def command(ask: bool, folder: Path | None, as_json: bool) -> int:
 
 def _look_around(place: Path, run: str) -> None:
     _talk(f"\nLook around:  cd {place}")
-    for line, why in (
-        (f"podium show {run}", "every step, its attempts and what they cost"),
-        (f"podium logs {run} implement", "the gate's output for the first attempt"),
-        (f"podium diff {run}", "the change that landed"),
-    ):
-        _talk(f"  {line:<42} {why}")
+    commands = {
+        f"podium show {run}": "every step, its attempts and what they cost",
+        f"podium logs {run} implement": "the gate's output for the first attempt",
+        f"podium diff {run}": "the change that landed",
+    }
+    width = max(map(len, commands))
+    for line, why in commands.items():
+        _talk(f"  {line:<{width}}  {why}")
 
 
 def _talk(text: str) -> None:
