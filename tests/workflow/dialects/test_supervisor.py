@@ -39,6 +39,45 @@ def test_only_a_verdict_passes_a_gate_not_a_string(project: ScriptedProject) -> 
     assert status(project.resume(run)) != "passed"
 
 
+RISKY = """
+workflow:
+  steps:
+    plan: {role: planner, next: implement}
+    implement: {role: implementer, next: risk_check}
+    risk_check: {role: risk_manager, next: commit, max_retries: 0}
+    commit: {gate_type: orchestrator, command: git commit, terminal: true}
+"""
+RISK_CAST = """
+- {match: {step: implement}, write: {a.txt: "1"}}
+- {match: {step: risk_check/risk_manager}, verdict: {decision: reject, score: 2}}
+"""
+
+
+@pytest.mark.parametrize("parent", ["reviewer", "reviewer_gemini", "strict"])
+def test_a_role_that_extends_a_reviewer_judges_whatever_its_step_is_called(
+    project: ScriptedProject, parent: str
+) -> None:
+    """The "no" of a risk manager passed as work, and the change landed."""
+    project.write(".podium/roles/strict.yaml", "extends: reviewer\nsystem_prompt_additions: Be strict.\n")
+    project.write(
+        ".podium/roles/risk_manager.yaml", f"extends: {parent}\nsystem_prompt_additions: Find risks.\n"
+    )
+    path = project.write_workflow(RISKY, cast=RISK_CAST)
+
+    run, state = project.run(path, {"task": "t"})
+
+    assert status(state) != "passed"
+    assert "risk_check:rejected" in top_level_steps(project.ended_steps(run))
+    assert "review: risk_manager\n    of: implement" in converted(path)
+
+
+def test_a_role_that_does_not_extend_a_reviewer_works(project: ScriptedProject) -> None:
+    project.write(
+        ".podium/roles/risk_manager.yaml", "extends: planner\nsystem_prompt_additions: Find risks.\n"
+    )
+    assert "review:" not in converted(project.write_workflow(RISKY))
+
+
 def test_steps_follow_next_and_a_commit_waits_for_approval(project: ScriptedProject) -> None:
     """R031, R032, R244."""
     run, state = project.run(project.write_workflow(FLOW), {"task": "t"})

@@ -134,6 +134,8 @@ def resolved(
 def converted(path: Path) -> str:
     """A file of another format as a native one; comments name what has no native form."""
     from podium.workflow.dialects.detect import MARK, translate
+    from podium.workflow.merge.judging_roles import choose_forms
+    from podium.workflow.merge.sources import gather
     from podium.workflow.merge.write_yaml import write_document
     from podium.workflow.source.files import read_tree
     from podium.workflow.source.nodes import fields
@@ -150,10 +152,11 @@ def converted(path: Path) -> str:
     checked = Checked(path, in_order((*tree.problems, *done.translation.problems)))
     if checked.errors:
         raise mistakes(checked.errors)
+    node = choose_forms(done.node, gather(path).layers) if done.kind == "workflow" else done.node
     remarks = [(warning.line, warning.message) for warning in checked.warnings]
     remarks += [(place.line, text) for place, text in done.translation.notes]
     notes = "".join(f"# Line {line}: {text}\n" for line, text in sorted(remarks))
-    return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{write_document(done.node)}"
+    return f"# Translated from {path.name}, a file in the {done.dialect} format ({done.kind}).\n{notes}{write_document(node)}"
 
 
 EXAMPLES: Final = {"int": "5", "number": "1.5", "bool": "true", "list": "[a, b]", "map": "{key: value}"}

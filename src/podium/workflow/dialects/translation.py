@@ -15,8 +15,18 @@ from podium.workflow.source.nodes import Node, SourceLocation, fields
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
+REVIEW_FORM: Final = "as_review"
+"""The key of a translated step for its `ReviewForm`."""
+
 Kind: TypeAlias = Literal["workflow", "configuration", "role", "feature"]
 """What a file is read as; its location decides that, not its content."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewForm:
+    """A step as a review, for when its role turns out to be a reviewer; no text of a file has this type."""
+
+    step: Node
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.context import problem_at
 from podium.workflow.merge.config_layers import merge_config, role_problems
+from podium.workflow.merge.judging_roles import choose_forms
 from podium.workflow.merge.role_files import used_roles
 from podium.workflow.merge.role_inheritance import Roles, effective_roles
 from podium.workflow.merge.sources import NOTHING, Sources
@@ -60,7 +61,7 @@ def merge(sources: Sources) -> Merged:
     settings = merge_config(
         sources.shipped,
         sources.bounds,
-        workflow.root,
+        choose_forms(workflow.root, sources.layers),
         command_line=sources.command_line,
     )
     root = settings.root

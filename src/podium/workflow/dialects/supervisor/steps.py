@@ -8,7 +8,14 @@ from typing import Any, Final
 
 from podium.core.fast_dataclass import dataclass
 from podium.workflow.dialects.supervisor import keys
-from podium.workflow.dialects.translation import Names, Translation, name_of, new_node
+from podium.workflow.dialects.translation import (
+    REVIEW_FORM,
+    Names,
+    ReviewForm,
+    Translation,
+    name_of,
+    new_node,
+)
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -61,8 +68,21 @@ def step(name: str, node: Node, plan: Plan, translation: Translation) -> Node:
             native |= _review(name, node, plan)
         case _:
             native |= _work(name, node, plan, translation)
-    native |= {"required": entries.get("required"), "on": _routes(name, node, plan)}
+    native |= {"required": entries.get("required"), "on": _routes(name, node, plan, kind)}
+    if kind == "work" and "role" in entries:
+        native[REVIEW_FORM] = new_node(ReviewForm(new_node(_review_form(name, node, plan), node)), node)
     return new_node(native, node)
+
+
+def _review_form(name: str, node: Node, plan: Plan) -> dict[str, Any]:
+    """The step if its role is a kind of reviewer, which this file does not show."""
+    entries = fields(node)
+    return {
+        "description": entries.get("description"),
+        **_review(name, node, plan),
+        "required": entries.get("required"),
+        "on": _routes(name, node, plan, "review"),
+    }
 
 
 def _kind(name: str, node: Node) -> str:
@@ -251,7 +271,7 @@ def _is_on(node: Node | None) -> bool:
     return node is not None and node.value is True
 
 
-def _routes(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
+def _routes(name: str, node: Node, plan: Plan, kind: str) -> dict[str, Any] | None:
     entries = fields(node)
     routes: dict[str, Any] = {}
     following = entries.get("next")
@@ -265,10 +285,10 @@ def _routes(name: str, node: Node, plan: Plan) -> dict[str, Any] | None:
         routes["passed"] = new_node(plan.names[str(following.value)], following)
     if "on_fail" in entries:
         routes["failed"] = new_node(plan.names[str(entries["on_fail"].value)], entries["on_fail"])
-    if _is_asking(node):
+    if kind == "approval":
         back = entries.get("on_reject")
         routes |= {} if back is None else {"rejected": new_node(plan.names[str(back.value)], back)}
-    elif _is_review(name, node) and "command" not in entries:
+    elif kind == "review":
         back = _judged(name, node, plan)
         routes |= {"rejected": back} if back is not None else {}
     return routes or None

@@ -1,0 +1,41 @@
+"""Makes a review of a step whose role turns out to be a reviewer.
+
+A file of the supervisor format only names the role of a step; whether that role extends `reviewer` is known when all role files
+are read. Its translation therefore has both forms of such a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from podium.workflow.dialects.translation import REVIEW_FORM, ReviewForm
+from podium.workflow.merge.role_inheritance import Layer
+from podium.workflow.merge.step_nodes import map_parts
+from podium.workflow.source.nodes import Node, fields, text, without_keys
+
+REVIEWER: Final = "reviewer"
+
+
+def choose_forms(root: Node, layers: Sequence[Layer]) -> Node:
+    """The document with one form of each step."""
+
+    def choose(part: Node) -> Node:
+        node = fields(part).get(REVIEW_FORM)
+        form: object = None if node is None else node.value
+        if not isinstance(form, ReviewForm):
+            return part
+        is_judge = _is_reviewer(text(fields(part).get("role")) or "", layers)
+        return form.step if is_judge else without_keys(part, REVIEW_FORM)
+
+    return map_parts(root, choose)
+
+
+def _is_reviewer(name: str, layers: Sequence[Layer]) -> bool:
+    names: list[str] = []
+    while name and name not in names:
+        names.append(name)
+        definitions = [layer[name] for layer in layers if name in layer]
+        parents = [text(fields(node).get("extends")) for node in definitions]
+        name = next((parent for parent in reversed(parents) if parent and parent != name), "")
+    return REVIEWER in names
