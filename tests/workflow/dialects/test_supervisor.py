@@ -246,3 +246,33 @@ cross_project_dependencies: {web: {depends_on: [types]}}
     assert status(state) == "passed"
     started = [event.path for event in project.events(run) if isinstance(event, AttemptStarted)]
     assert started == ["packages[2]/work[1]", "packages[1]/work[1]"]
+
+
+POLICY = """
+approval_gates:
+  medium: {conditions: [file_count < 10], action: notify_and_timeout, timeout_minutes: 30}
+  low: {conditions: [file_count < 3], action: auto_approve}
+  high: {conditions: [changes_auth_code], action: require_approval}
+"""
+
+
+@pytest.mark.req("R194")
+@pytest.mark.parametrize(
+    ("files", "is_asked"),
+    [(["a.txt"], False), ([f"{name}.txt" for name in "abcde"], True), (["src/auth/login.py"], True)],
+)
+def test_a_small_change_is_approved_by_itself(
+    project: ScriptedProject, files: list[str], is_asked: bool
+) -> None:
+    """The rule for fewer than 10 files was asked before that for fewer than 3, so no change was ever approved by itself."""
+    project.write(".podium/config.yaml", POLICY)
+    path = project.write_workflow(
+        """
+podium: 1
+steps:
+  change: {agent: claude, prompt: Go., touches: ["**"], gates: [{human: "Good?", level: approval}]}
+""",
+        cast=f"- {{match: {{step: change}}, write: {{{', '.join(f'{name!r}: x' for name in files)}}}}}\n",
+    )
+    _, state = project.run(path)
+    assert (status(state) == "open") is is_asked

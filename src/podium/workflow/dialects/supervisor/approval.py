@@ -10,7 +10,10 @@ from podium.workflow.dialects.translation import Translation, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items
 
-STRICTEST: Final = ("require_multi_approval", "require_approval", "notify_and_timeout", "auto_approve")
+REQUIRING: Final = ("require_multi_approval", "require_approval")
+"""Actions whose rule applies if one of its conditions holds; the others apply only if all of theirs do."""
+LENIENT: Final = ("auto_approve", "notify_and_timeout")
+ACTIONS: Final = (*REQUIRING, *LENIENT)
 MEASURES: Final = {"file_count": "change.files", "test_coverage": "default(change.coverage, 0)"}
 MEASURED: Final = re.compile(r"(?P<what>\w+)\s*(?P<sign><=|>=|<|>|==)\s*(?P<number>\d+)")
 PATHS: Final = {
@@ -27,26 +30,33 @@ PATHS: Final = {
 
 
 def approval(node: Node, translation: Translation) -> dict[str, Any]:
-    """A policy with the strictest rule first; a person decides what no rule matches."""
-    rules = sorted(fields(node).values(), key=_strictness)
+    """A policy whose first rule that applies decides; a person decides what no rule matches.
+
+    What requires a person comes first. Of the other rules the most lenient comes first, because its conditions are the
+    narrowest: fewer than 3 files are also fewer than 10. One without conditions covers the rest, so it comes last.
+    """
+    rules = sorted(fields(node).values(), key=_order)
     native_rules = [_rule(rule, translation) for rule in rules]
     return {"policies": {"approval": [*native_rules, new_node({"level": "human"}, node)]}}
 
 
-def _strictness(rule: Node) -> int:
-    action = str(fields(rule).get("action", rule).value)
-    return STRICTEST.index(action) if action in STRICTEST else 0
+def _order(rule: Node) -> tuple[bool, int]:
+    entries = fields(rule)
+    action = str(entries.get("action", rule).value)
+    is_rest = action in LENIENT and not items(entries.get("conditions"))
+    position = ACTIONS.index(action) if action in ACTIONS else 0
+    return is_rest, -position if is_rest else position
 
 
 def _rule(rule: Node, translation: Translation) -> Node:
     translation.check_part(rule, "an approval gate", keys.APPROVAL)
     entries = fields(rule)
     action = entries.get("action", rule)
-    if action.value not in STRICTEST:
+    if action.value not in ACTIONS:
         translation.add_problem(
-            action, 2, f'"{action.value}" is not an action', did_you_mean(str(action.value), STRICTEST)
+            action, 2, f'"{action.value}" is not an action', did_you_mean(str(action.value), ACTIONS)
         )
-    is_strict = str(action.value).startswith("require")
+    is_strict = action.value in REQUIRING
     when = (" or " if is_strict else " and ").join(
         _condition(each, translation) for each in items(entries.get("conditions"))
     )
