@@ -200,7 +200,7 @@ def test_an_output_file_is_kept_as_an_artifact(project: Project, tmp_path: Path)
 
     (kept,) = played.result("it")["artifacts"]
     assert kept["file"] == "notes/hi.txt"
-    assert (project.root / ".podium" / "blobs" / kept["hash"]).read_text() == "hi"
+    assert (project.root / ".podium" / "blobs" / kept["hash"]).read_text() == "hi\n"
 
 
 def test_an_output_file_has_all_that_was_printed(project: Project, tmp_path: Path) -> None:

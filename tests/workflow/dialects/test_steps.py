@@ -110,7 +110,7 @@ steps:
     )
     run, state = work.run(file)
     assert status(state) == "passed"
-    assert work.artifacts(run)["use/said.txt"] == b"on main"
+    assert work.artifacts(run)["use/said.txt"] == b"on main\n"
 
 
 @pytest.mark.req("R028")
@@ -133,7 +133,7 @@ def test_the_run_continues_after_a_catch_block(work: ScriptedProject) -> None:
     run, state = work.run(file)
     assert status(state) == "passed"
     assert steps_of(work.ended_steps(run))[:3] == ["risky", "risky_catch/repair", "risky_catch"]
-    assert work.artifacts(run)["last/right/twice.txt"] == b"seven\nseven"
+    assert work.artifacts(run)["last/right/twice.txt"] == b"seven\nseven\n"
 
 
 def test_a_provider_without_a_built_in_agent_is_a_shim_on_the_path(work: ScriptedProject) -> None:
@@ -170,6 +170,37 @@ def test_every_step_calls_its_shim_with_its_own_model(work: ScriptedProject) -> 
     ]
 
 
+LONG = """
+version: "1.0"
+name: long
+steps:
+  - {name: Make, command: [python3, -c, "print('x' * 100000)"], output_file: long.txt}
+  - {name: Count, command: [wc, -c], input_files: [artifacts/Make/long.txt, more.txt], output_file: count.txt}
+"""
+
+
+def test_the_whole_output_of_a_step_is_piped_together_with_a_file(project: ScriptedProject) -> None:
+    """A command got the first 8 KB of it and passed."""
+    project.write("workspace/more.txt", "1234\n")
+    run, state = project.run(project.write_workflow(LONG))
+    assert status(state) == "passed"
+    assert project.artifacts(run)["count/count.txt"].strip() == b"100006"
+
+
+def test_an_expression_that_has_only_the_beginning_of_an_output_is_not_piped(
+    project: ScriptedProject,
+) -> None:
+    text = """
+podium: 1
+steps:
+  make: {run: [python3, "-c", "print('x' * 100000)"]}
+  count: {run: [wc, "-c"], stdin: "${{ steps.make.output }}"}
+"""
+    run, state = project.run(project.write_workflow(text))
+    assert status(state) != "passed"
+    assert "too long for an expression" in str(project.view(run).steps[-1].result)
+
+
 def test_a_command_reads_the_output_of_several_steps(work: ScriptedProject) -> None:
     make = "  - {name: NAME, command: [echo, NAME], output_file: out.txt}\n"
     read = "  - {name: All, command: [cat], input_files: [artifacts/One/out.txt, artifacts/Two/out.txt], output_file: all.txt}\n"
@@ -179,7 +210,7 @@ def test_a_command_reads_the_output_of_several_steps(work: ScriptedProject) -> N
         )
     )
     assert status(state) == "passed"
-    assert work.artifacts(run)["all/all.txt"] == b"One\nTwo"
+    assert work.artifacts(run)["all/all.txt"] == b"One\nTwo\n"
 
 
 def test_input_files_other_than_the_prompt_become_context(work: ScriptedProject) -> None:
@@ -199,7 +230,7 @@ def test_input_files_other_than_the_prompt_become_context(work: ScriptedProject)
             "max_tokens must be a number, not a reference",
         ),
         (
-            "- {name: A, command: [a], output_file: o}\n  - {name: B, command: [b], input_files: [artifacts/A/o, c]}",
+            "- {name: L, for_each: {items: [x], steps: [{name: A, command: [a], output_file: o}]}}\n  - {name: B, command: [b], input_files: [artifacts/A/o, c]}",
             "mixes files of the project",
         ),
         (

@@ -54,7 +54,7 @@ def test_1_the_happy_path_writes_every_artifact(work: ScriptedProject) -> None:
     run, state = work.run(file)
     assert status(state) == "passed"
     artifacts = work.artifacts(run)
-    assert artifacts["prep/prep.txt"] == b"seven"
+    assert artifacts["prep/prep.txt"] == b"seven\n"
     assert artifacts["report/r.html"].rstrip() == artifacts["ask/said.txt"].rstrip() == b"It says seven."
 
 
@@ -192,7 +192,7 @@ def test_11_values_are_inserted_into_commands_and_a_missing_value_fails(work: Sc
     file = work.write_workflow(flow(step("Say", command, more=more)))
     run, state = work.run(file, vars={"who": "Ada"})
     assert status(state) == "passed"
-    assert work.artifacts(run)["say/o.txt"] == b"Ada $5 ${{ theirs }} x="
+    assert work.artifacts(run)["say/o.txt"] == b"Ada $5 ${{ theirs }} x=\n"
     run, state = work.run(file)
     assert status(state) == "failed"
     assert "E_VAR_MISSING" in json.dumps([str(event) for event in work.events(run)])

@@ -41,7 +41,7 @@ steps:
     run, state = work.run(work.write_workflow(text))
     assert status(state) == "passed"
     assert work.view(run).workflow == "head"
-    assert work.artifacts(run) == {"say/said.txt": b"Ada", "keys/keys.txt": b"*** none"}
+    assert work.artifacts(run) == {"say/said.txt": b"Ada\n", "keys/keys.txt": b"*** none\n"}
     with pytest.raises(ConfigurationError, match='strict: "say" does not route "passed"'):
         work.run(work.write_workflow(text.replace("success: {goto: Keys}, ", "")))
     with pytest.raises(ConfigurationError, match=r'flow\.yaml:2:.*version "2\.0"'):
@@ -71,7 +71,7 @@ steps:
 """
     cast = "- {match: {step: ask, prompt: Write to Ada.}, error: auth}\n"
     run, state = work.run(work.write_workflow(text, cast=cast))
-    assert work.artifacts(run)["copy/Ada.txt"] == b'seven\nAda {"list": ["for Ada"]}'
+    assert work.artifacts(run)["copy/Ada.txt"] == b'seven\nAda {"list": ["for Ada"]}\n'
     assert [row.result["model"] for row in work.view(run).steps if row.step == "ask"] == ["for-Ada"]
     assert state.ended is not None
     assert state.ended.message == "Ada is not there"
@@ -107,7 +107,7 @@ steps:
     artifacts = work.artifacts(run)
     same = "of-the-context of-the-environment of-the-step 0"
     for name, place in (("a", "0 1 2"), ("b", "1 2 2")):
-        assert f"{name} {same} {place}".encode() in artifacts.values()
+        assert f"{name} {same} {place}\n".encode() in artifacts.values()
     times = [value.split() for path, value in artifacts.items() if path.endswith("time.txt")]
     assert all(float(word) >= 0 for words in times for word in words)
     with pytest.raises(ConfigurationError, match="HIDDEN"):

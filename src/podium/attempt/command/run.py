@@ -258,9 +258,9 @@ def _answer(step: Step, outcome: CommandResult) -> str:
 
 
 def _printed(step: Step, outcome: CommandResult) -> str:
-    """The full output, for a file."""
+    """The full output, for a file, to its last newline."""
     _check_size(step, outcome)
-    return outcome.finished.stdout.text().rstrip("\n")
+    return outcome.finished.stdout.text()
 
 
 def _check_size(step: Step, outcome: CommandResult) -> None:

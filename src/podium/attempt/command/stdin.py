@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from podium.tasks.command_work import to_plain
 
 MAX_BYTES: Final = 64 << 20
 ARTIFACTS: Final = ".podium/artifacts"
+TRUNCATED: Final = re.compile(r"\n\[truncated: the first \d+ of \d+ bytes[^\n]*\]\Z")
+"""The end of a recorded output that is longer than its record."""
 
 
 def stdin_of(value: Value, names: Names, folder: Path, artifacts: Path) -> bytes | None:
@@ -28,6 +31,11 @@ def stdin_of(value: Value, names: Names, folder: Path, artifacts: Path) -> bytes
     filled: Any = fill(value, names)
     if isinstance(value, Node):
         text = filled if isinstance(filled, str) else json.dumps(to_plain(filled), ensure_ascii=False)
+        if TRUNCATED.search(text):
+            raise ConfigurationError(
+                "stdin: the output of the earlier step is too long for an expression, which has only its beginning",
+                hint=f"give that step output: {{file: NAME}}, and write stdin: {ARTIFACTS}/STEP/NAME",
+            )
         return text.encode("utf-8", "surrogateescape")
     paths = filled if is_list(filled) else (filled,)
     return b"".join(_read(folder, str(path), artifacts) for path in paths)

@@ -137,8 +137,8 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         gives={
             "policies/approval/0/approvals": 2,
             "policies/approval/1/by": ["tech_lead", "security_team"],
-            "policies/approval/2/veto": "30m",
-            "policies/approval/3/level": "auto",
+            "policies/approval/2/level": "auto",
+            "policies/approval/3/veto": "30m",
             "policies/approval/4": {"level": "human"},
         },
     ),
