@@ -12,6 +12,7 @@ from podium.attempt.command.disputes import (
     NO_IMPORT,
     SKIPPED,
     DisputedTest,
+    _problem,
     _why,
     compare,
     disputed,
@@ -149,3 +150,19 @@ def test_a_phrase_accepts_no_tests_and_an_abort_neither() -> None:
     assert isinstance(by_phrase, Verdict) and isinstance(aborted, Verdict)
     assert (by_phrase.decision, aborted.decision) == ("reject", "abort")
     assert accepted_tests(aborted, [ROW]) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "source", "snapshot"),
+    [
+        ("tests.test_a::x", "tests/test_a.py", "tests/__snapshots__/test_a.ambr"),
+        ("tests.test_a::x", "tests/test_a.py", "tests/__snapshots__/test_a/test_x.svg"),
+        ("web/a.test.js::x", "web/a.test.js", "web/__snapshots__/a.test.js.snap"),
+        ("web/a.test.js::x", "web/a.test.js", "web/a.test.js.snapshot"),
+    ],
+)
+def test_a_row_names_the_changed_snapshot_of_its_test(test: str, source: str, snapshot: str) -> None:
+    rows = disputed({test: FAILS}, [source, snapshot, "tests/__snapshots__/other.snap"], was_rerun=True)
+
+    assert rows == [DisputedTest(test, FAILS, (source, snapshot))]
+    assert _problem(rows[0]) == f"{FAILS}; the work changed its snapshot {snapshot}"

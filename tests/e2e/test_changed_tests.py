@@ -201,3 +201,37 @@ def test_validate_and_plan_say_whether_a_judge_can_accept(tmp_path: Path) -> Non
     with closing(project_of(tmp_path / "other", WORK.replace("GATES", "GATE") + LAND)) as project:
         answer = project.podium("validate", "flow.yaml")
         assert "work#/tests (pytest, no judge: changed tests fail)" in answer.err
+
+
+SNAPSHOT_TEST: Final = """\
+from pathlib import Path
+from app import add
+def test_shown(): assert Path(__file__).with_name("__snapshots__").joinpath("test_shown.ambr").read_text() == f"{add(2, 3)}\\n"
+"""
+SNAPSHOT_WORKER: Final = """\
+sed -i 's/a - b/a + b + 1/' src/app.py
+sed -i 's/5/6/' tests/__snapshots__/test_shown.ambr
+sed -i '$ a # shown' tests/test_shown.py
+rm tests/test_app.py
+echo 'TESTS_CHANGED: tests/test_shown.py: sums count from one now'
+echo 'TESTS_CHANGED: tests/test_app.py: sums count from one now'
+"""
+
+
+def test_a_changed_snapshot_is_a_row_with_its_diff(tmp_path: Path) -> None:
+    flow = JUDGES["a gate of the step"]
+    with closing(project_of(tmp_path, flow, worker=SNAPSHOT_WORKER)) as project:
+        (project.root / "tests/__snapshots__").mkdir()
+        (project.root / "tests/__snapshots__/test_shown.ambr").write_text("5\n")
+        (project.root / "tests/test_shown.py").write_text(SNAPSHOT_TEST)
+        project.git("add", "-A")
+        project.git("commit", "-qm", "Add a snapshot")
+        done = project.podium("run", "flow.yaml", "--no-human", "--json")
+        folder = project.root / ".podium/runs" / project.run_id() / "agent_logs"
+        prompts = [path.read_text("utf-8") for path in folder.glob("*/*/prompt.md")]
+        prompt = next(text for text in prompts if "Disputed tests" in text)
+
+        assert done.code == 0, done.out
+        assert "the work changed its snapshot tests/__snapshots__/test_shown.ambr" in prompt
+        assert "+++ b/tests/__snapshots__/test_shown.ambr" in prompt
+        assert "-5\n+6" in prompt

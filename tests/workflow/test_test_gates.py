@@ -89,6 +89,9 @@ def test_a_runner_is_recognised_in_the_argument_of_a_shell() -> None:
         ("web/app.spec.ts", True),
         ("web/__snapshots__/a.snap", True),
         ("pkg/testdata/in.txt", True),
+        ("src/snapshots/app__shown.snap", True),
+        ("app/__snapshots__/test_shown.ambr", True),
+        ("shown.approved.txt", True),
         ("src/latest.py", False),
     ],
 )

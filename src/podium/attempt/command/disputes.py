@@ -21,7 +21,7 @@ from podium.core.types import Tree
 from podium.git.repository import Repository
 from podium.git.trees.diff import diff
 from podium.tasks.report import AttemptResult
-from podium.workflow.test_gates.files import steers_tests
+from podium.workflow.test_gates.files import is_snapshot, steers_tests
 
 MAX_ROWS: Final = 50
 """With more disputed tests than these, each file becomes one row."""
@@ -138,7 +138,7 @@ class ChangedSources:
                 self._by_start.setdefault(start, []).append(path)
         self._lengths = sorted({len(start) for start in self._by_start})
         self._settings: list[str] | None = None
-        self._snapshots = [path for path in paths if path.endswith(".snap")]
+        self._snapshots = [path for path in paths if is_snapshot(path)]
 
     def of(self, test: str) -> tuple[str, ...]:
         """The files whose tests have such names; a name that is a whole module counts as one of its tests."""
@@ -154,9 +154,16 @@ class ChangedSources:
             self._settings = [
                 path for path in self._paths if steers_tests(path) or path.endswith("conftest.py")
             ]
-        stems = {PurePosixPath(path).name for path in own}
-        snapshots = [path for path in self._snapshots if PurePosixPath(path).stem in stems]
+        snapshots = [path for path in self._snapshots if any(_is_snapshot_of(path, source) for source in own)]
         return tuple(dict.fromkeys((*own, *snapshots, *self._settings)))
+
+
+def _is_snapshot_of(path: str, source: str) -> bool:
+    """Whether the name of a snapshot, or of its folder, begins with that of the file of tests."""
+    stem = PurePosixPath(source).name.partition(".")[0]
+    return any(
+        part == stem or part.startswith((f"{stem}.", f"{stem}_")) for part in PurePosixPath(path).parts
+    )
 
 
 def _starts(path: str) -> tuple[str, str, str]:
@@ -184,11 +191,17 @@ def rows_of(
                 "test": test.test,
                 "files": list(test.files),
                 "base": str(trees.base),
-                "problem": test.problem if test.was_rerun else f"{test.problem} (not rerun)",
+                "problem": _problem(test),
                 "why": _why(test, claims),
             }
         )
     return rows
+
+
+def _problem(test: DisputedTest) -> str:
+    snapshots = [path for path in test.files if is_snapshot(path)]
+    changed = f"; the work changed its snapshot {shown(snapshots)}" if snapshots else ""
+    return f"{test.problem}{'' if test.was_rerun else ' (not rerun)'}{changed}"
 
 
 def _changed_lines(trees: TestsOfTree, paths: tuple[str, ...]) -> str:

@@ -35,6 +35,13 @@ JSON_REPORT: Final = "podium-tests.json"
 _VARIABLES: Final = {"pytest": "PYTEST_ADDOPTS", "go": "GOFLAGS"}
 _FIXED_SNAPSHOTS: Final = {"vitest": ("CI", "true"), "jest": ("CI", "true"), "cargo": ("INSTA_UPDATE", "no")}
 """The variable by which a runner, or its library for snapshots, compares snapshots and writes none."""
+_UPDATES: Final = {
+    "vitest": ("-u", "--update"),
+    "jest": ("-u", "--updateSnapshot", "--ci=false", "--no-ci"),
+    "pytest": ("--snapshot-update", "--inline-snapshot=fix", "--inline-snapshot=update", "--force-regen"),
+    "node": ("--test-update-snapshots",),
+}
+"""Options that let a runner write the snapshots that it should compare with."""
 _JEST_STATUS: Final[Mapping[str, Status]] = {"passed": "passed", "failed": "failed"}
 
 
@@ -42,6 +49,7 @@ def report_words(suite: SuiteCommand | None, argv: tuple[str, ...], tmp: Path) -
     """The command with the options that make its runner report each test."""
     if suite is None or not suite.is_extendable:
         return argv
+    argv = tuple(word for word in argv if word not in _UPDATES.get(suite.runner, ()))
     match suite.runner:
         case "unittest":
             return (*argv, "-v")

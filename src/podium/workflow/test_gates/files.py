@@ -15,10 +15,15 @@ from typing import Final
 from podium.core.globs import glob_matches, protects
 from podium.workflow.test_gates.steering import MANIFESTS, steering_globs
 
+SNAPSHOTS: Final = (
+    "**/__snapshots__/**", "**/__image_snapshots__/**", "**/*.snap", "**/*.snapshot", "**/*.ambr", "**/*.golden",
+    "**/*.approved.*",
+)  # fmt: skip
+"""Of jest, vitest, node, insta, syrupy and libraries that compare with approved files."""
 TEST_FILES: Final = (
     "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
     "**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*", "**/*Tests.*", "**/conftest.py",
-    "**/__snapshots__/**", "**/*.snap", "**/testdata/**",
+    "**/testdata/**", *SNAPSHOTS,
 )  # fmt: skip
 """Where most projects keep their tests, snapshots and fixtures; other changed files count as the code under test."""
 
@@ -45,6 +50,11 @@ _STUBBED: Final = ((".pyi", (".py",)),)
 def is_test_file(path: str, globs: Iterable[str] = ()) -> bool:
     """`globs` are those that the author names instead of the usual ones."""
     return _any(tuple(globs) or TEST_FILES, path)
+
+
+def is_snapshot(path: str) -> bool:
+    """Whether a file has results that a test compares with, written by the test itself."""
+    return _any(SNAPSHOTS, path)
 
 
 def steers_tests(path: str) -> bool:
