@@ -37,6 +37,7 @@ from podium.workflow.test_gates.files import (
 )
 from podium.workflow.test_gates.manifests import is_steered
 from podium.workflow.test_gates.output import ended_early, executed_tests
+from podium.workflow.test_gates.programs import programs_behind
 from podium.workflow.test_gates.steering import LOCKS_OF, MANIFESTS
 
 _SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
@@ -150,7 +151,12 @@ def changed_test_files(
     """New tests that the command itself names are left out: without them it would have nothing to run."""
     listing = read_listing(trees(repository), before)
     earlier = {path for path, _ in files(listing)}
-    steering = _Steering(repository, (before, now), suite, (*MODULE_FOLDERS, *folders), listing, earlier)
+    behind = programs_behind(
+        suite.words, suite.script, earlier, lambda path: next(_contents(repository, path, (before,)), b"")
+    )
+    steering = _Steering(
+        repository, (before, now), suite, (*MODULE_FOLDERS, *folders), listing, earlier, behind
+    )
 
     def is_test(path: str) -> bool:
         return suite.runs_tests and is_test_file(path, suite.files)
@@ -176,6 +182,8 @@ class _Steering(NamedTuple):
     folders: tuple[str, ...]
     listing: Mapping[str, object]
     earlier: frozenset[str] | set[str]
+    programs: frozenset[str]
+    """Those that the command starts behind make, npm and similar tools."""
 
     def has(self, path: str) -> bool:
         name = PurePosixPath(path).name
@@ -190,6 +198,7 @@ class _Steering(NamedTuple):
             or (self.suite.runs_tests and is_shadow(path, self._was_there, self.folders))
             or (self.suite.runner == "mypy" and path not in self.earlier and is_stub(path, self._was_there))
             or (name in self.suite.goals and path not in self.earlier)
+            or path in self.programs
         )
 
     def _was_there(self, path: str) -> bool:

@@ -1,9 +1,11 @@
-"""Finds the programs of the tree that a gate starts."""
+"""Finds the programs of the tree that a gate starts, itself or behind make, npm and similar tools."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Final
 
@@ -61,3 +63,55 @@ def _programs(command: tuple[str, ...]) -> Iterator[str]:
         named = next((word for word in command[1:] if not word.startswith("-")), "").removeprefix("./")
         if any(part in _TOOL_FOLDERS for part in named.split("/")[:-1]) and not named.startswith("/"):
             yield named
+
+
+_GOAL_FILES: Final = {
+    **dict.fromkeys(("make", "gmake"), ("Makefile", "makefile", "GNUmakefile")),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("package.json",)),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "tox": ("tox.ini",),
+    "pre-commit": (".pre-commit-config.yaml",),
+}
+"""Where tools that start others keep what they start."""
+_MAX_FILES: Final = 100
+_MAX_TEXT: Final = 256 << 10
+_RECIPE: Final = re.compile(r"^[ \t@+-]*(?:[\w-]+[ \t]*[:=][ \t]+)?")
+"""The text before the command in a line of a Makefile, a shell script or a YAML file."""
+
+
+def programs_behind(
+    words: Sequence[str], script: str, files: Collection[str], read: Callable[[str], bytes]
+) -> frozenset[str]:
+    """Programs among the files that a goal of make or a script of npm starts, and the scripts that these start.
+
+    Goals are not told apart, because one may need another.
+    """
+    commands = [tuple(words), *commands_of(script)]
+    names = {name for command in commands for word in command for name in _GOAL_FILES.get(word, ())}
+    texts = [path for path in files if PurePosixPath(path).name in names][:_MAX_FILES]
+    programs: set[str] = set()
+    while texts and len(programs) < _MAX_FILES:
+        path = texts.pop()
+        folder = "." if PurePosixPath(path).name not in names else str(PurePosixPath(path).parent)
+        for program in _started(path, read(path)[:_MAX_TEXT]):
+            place = normpath(f"{folder}/{program}")
+            if place in files and place not in programs:
+                programs.add(place)
+                texts.append(place)
+    return frozenset(programs)
+
+
+def _started(path: str, content: bytes) -> Iterator[str]:
+    text = content.decode("utf-8", "replace")
+    for line in _npm_scripts(text) if path.endswith("package.json") else text.splitlines():
+        yield from judge_programs((), _RECIPE.sub("", line, count=1))
+
+
+def _npm_scripts(text: str) -> Iterable[str]:
+    try:
+        scripts = json.loads(text)["scripts"]
+        return [str(command) for command in scripts.values()]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return ()
