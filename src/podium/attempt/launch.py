@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, Final
 
 from podium.attempt.host import Host
 from podium.attempt.network import proxy_env
@@ -187,6 +188,11 @@ def _bound(sandbox: SandboxSettings, name: str) -> int:
     return DEFAULT_BOUNDS[name] if declared is None else int(declared)
 
 
+_MODULES: Final = "node_modules"
+_VITE: Final = f"{_MODULES}/.vite-temp"
+"""Where vite and vitest write their configuration before they load it; they leave the folder there."""
+
+
 def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
     """Mounts the workspace in the project's place with the project's toolchain; read-only for a judge."""
     judges = isinstance(step.verb, Agent) and step.verb.judge
@@ -202,9 +208,18 @@ def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
                 writable=name not in workspace.links,
                 origin="lent",
             )
+    if _MODULES in workspace.links and not judges and _is_folder(host.project, _VITE):
+        yield Mount(_new_folder(workspace.tmp), workspace.mount_path / _VITE, writable=True)
     if workspace.kind == "project" and (host.project / ".git").exists():
         # Read-only, because the user's next git command would run a hook or filter written there.
         yield Mount(host.project / ".git", host.project / ".git")
+
+
+def _new_folder(tmp: Path) -> Path:
+    """A new folder, which no earlier process can have replaced by a link; inside the sandbox it may be another user's."""
+    folder = Path(mkdtemp(prefix="vite-", dir=tmp))
+    folder.chmod(0o777)
+    return folder
 
 
 def _is_folder(root: Path, name: str) -> bool:

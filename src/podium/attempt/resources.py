@@ -1,4 +1,4 @@
-"""Says which limit a process met: the one for which it was ended, or the one that its own last words point to."""
+"""Says which limit of the sandbox a process met: the one for which it was ended, or the one that its output points to."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ TAIL: Final = 8_000
 NO_SPACE: Final = ("No space left on device", "ENOSPC")
 TOO_LARGE: Final = ("File too large", "EFBIG", "File size limit exceeded")
 NO_PROCESS: Final = ("Resource temporarily unavailable", "can't start new thread", "Cannot fork", "EAGAIN")
+_VITE: Final = "node_modules/.vite-temp"
+_NOT_WRITTEN: Final = ("ENOENT", "EROFS", "EACCES")
+_VITE_HINT: Final = (
+    "node_modules is read-only in the sandbox, and vite writes its configuration there before it loads it: create the "
+    "folder node_modules/.vite-temp in your project, which gets a writable one in its place, or add --configLoader=runner"
+)
 
 
 def resource_hint(finished: Finished, policy: SandboxPolicy) -> str:
@@ -30,6 +36,8 @@ def resource_hint(finished: Finished, policy: SandboxPolicy) -> str:
         return f"in a sandbox, /tmp and /dev/shm are in memory and hold {each} (sandbox.scratch; $TMPDIR is on disk)"
     if policy.processes is not None and _has(output, NO_PROCESS):
         return f"it may have at most {policy.processes} processes and threads (sandbox.processes)"
+    if _VITE in output and _has(output, _NOT_WRITTEN):
+        return _VITE_HINT
     return ""
 
 
