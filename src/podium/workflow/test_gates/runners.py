@@ -64,7 +64,7 @@ def runner_of(words: Sequence[str], script: str | None = None) -> str | None:
 
 def linters_of(words: Sequence[str], script: str | None = None) -> tuple[str, ...]:
     """The tools that a command starts which judge the code without running it; "other" for a goal such as `make lint`."""
-    names = (_match(command, _LINTERS) for command in _commands(words, script))
+    names = (_linter(command) for command in _commands(words, script))
     return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
@@ -101,13 +101,19 @@ def _runner(command: tuple[str, ...]) -> str | None:
     return _match(command, _RUNNERS)
 
 
+@lru_cache(maxsize=256)
+def _linter(command: tuple[str, ...]) -> str | None:
+    return _match(command, _LINTERS)
+
+
 def _match(command: tuple[str, ...], tools: Iterable[tuple[str, tuple[str, ...]]]) -> str | None:
     names = tuple(PurePosixPath(word).name if "/" in word else word for word in command)
     if not names:
         return None
+    is_launched = _is_launched(names)
     for runner, needed in tools:
         first, *rest = needed
-        if first not in names[:1] and not (_is_launched(names) and first in names):
+        if first != names[0] and not (is_launched and first in names):
             continue
         after = names[names.index(first) + 1 :]
         if all(word in after for word in rest) and (runner != MIXED or not rest or _follows(after, rest)):
