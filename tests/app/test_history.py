@@ -10,7 +10,7 @@ import pytest
 
 from podium.app.author.load import open_workflow
 from podium.app.forecast.plan import plan
-from podium.app.run.cost_history import Use, fitting, history_of, read_history, usual_of
+from podium.app.run.cost_history import Use, fitting, history_for, history_of, read_history, usual_of
 from podium.app.run.preflight import agent_steps
 from podium.core.addresses import ROOT, without_numbers
 from podium.core.events import AttemptEnded, AttemptStarted, RunStarted
@@ -219,3 +219,14 @@ def test_what_was_never_cheaper_than_the_limit_is_not_started(tmp_path: Path) ->
     refusals = plan(workflow, {}, {"a": [Use(1, 2_000_000, 0), Use(1, 1_500_000, 0)]}).refusals
     assert refusals == ("even the cheapest way costs $1.50 as earlier runs did, and limits.usd is $1.00",)
     assert plan(workflow, {}, {"a": [Use(1, 2_000_000, 0), Use(1, 500_000, 0)]}).refusals == ()
+
+
+def test_the_logs_of_earlier_runs_are_not_read_for_a_workflow_without_agents(tmp_path: Path) -> None:
+    """A run of one step would otherwise take as long as checking the longest logs of the project."""
+    project = Project(tmp_path)
+    file = project.flow(STEP, head=TEAM, cast=cast(0.3, 50))
+    project.run(file)
+    runtime = project.facade.runtime
+
+    assert list(history_for(runtime, open_workflow(file))) == ["a"]
+    assert history_for(runtime, written(tmp_path, "  a: {set: {x: 1}}\n")) == {}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from podium.app.query.logs import LogFile
     from podium.app.run.cost_history import History
     from podium.core.hash_chain import Record, RunId
+    from podium.core.model import Workflow
     from podium.git.trees.diff import Change
     from podium.ports.runtime import LogCheck
     from podium.views.run.costs import By, CostReport
@@ -102,11 +103,11 @@ class Queries:
         heads = self._project.runtime.heads() if run is None else (self._project.run(run),)
         return costs(self._project.runtime, heads, by), len(heads)
 
-    def history(self, workflow: str) -> History:
-        """What calls have used in earlier runs of a workflow."""
-        from podium.app.run.cost_history import read_history
+    def history(self, workflow: Workflow) -> History:
+        """What calls have used in earlier runs of a workflow; empty if it calls no agent."""
+        from podium.app.run.cost_history import history_for
 
-        return read_history(self._project.runtime, workflow)
+        return history_for(self._project.runtime, workflow)
 
     def verify(self, run: RunId) -> LogCheck:
         """Whether the log of a run is complete and unaltered."""

@@ -89,6 +89,12 @@ def _fits(use: Use, verb: Agent, config: WorkflowConfig) -> bool:
     return not isinstance(model, str) or model.lower() in use.model.lower()
 
 
+def history_for(runtime: Runtime, workflow: Workflow) -> History:
+    """What is needed of the earlier runs of a workflow: nothing is read for one that calls no agent."""
+    calls_agents = any(True for _ in agent_steps(workflow))
+    return read_history(runtime, workflow.name) if calls_agents else {}
+
+
 def read_history(runtime: Runtime, workflow: str) -> History:
     """Of the newest runs of this workflow in this project, if it has any."""
     heads = [head for head in runtime.heads() if head.workflow == workflow and not is_replay(head)][:PAST]

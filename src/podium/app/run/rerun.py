@@ -17,7 +17,7 @@ from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import LoadedWorkflow
 from podium.app.run.carried_budget import carried
 from podium.app.run.carried_guidance import carried_guidance
-from podium.app.run.cost_history import read_history, usual_of
+from podium.app.run.cost_history import history_for, usual_of
 from podium.app.run.entered_steps import entered_paths, failed_paths
 from podium.app.run.preflight import agents_without_price
 from podium.app.run.rehearsal import facts_of_rehearsal, rehearse, reusable_later
@@ -153,7 +153,7 @@ def _facts(
         reused=(),
         reusable=(),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
-        typical_use=usual_of(workflow, read_history(project.runtime, workflow.name)),
+        typical_use=usual_of(workflow, history_for(project.runtime, workflow)),
     )
 
 

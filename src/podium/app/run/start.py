@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import LoadedWorkflow
-from podium.app.run.cost_history import read_history, usual_of
+from podium.app.run.cost_history import History, history_for, usual_of
 from podium.app.run.definition import keep_definition
 from podium.app.run.preflight import (
     HostCapabilities,
@@ -87,6 +87,8 @@ class RunRequest:
     replay: str | None = None
     accepts: tuple[str, ...] = ()
     """Agents that may work without a price; `*` is all."""
+    history: History | None = None
+    """What calls of earlier runs used, if the caller has read it: their logs may be long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +134,10 @@ def start_run(
     tree, facts, uncommitted = _base(host, workflow, dirty=request.dirty)
     if host.repository is not None:
         check_branch(workflow, facts.branch)
+    history = history_for(project.runtime, workflow) if request.history is None else request.history
     facts = replace(
         facts,
-        typical_use=usual_of(workflow, read_history(project.runtime, workflow.name)),
+        typical_use=usual_of(workflow, history),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # Simulated agents cost nothing now, whatever they cost when they were recorded.
         accepts=("*",) if host.context.agents_simulated else request.accepts,

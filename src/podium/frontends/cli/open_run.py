@@ -21,6 +21,7 @@ from podium.frontends.cli.shell_completion import complete_open_run, complete_ru
 if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.app.run.cost_history import History
+    from podium.core.model import Workflow
     from podium.views.text.terminal import Paint, Tone
 
 LOOK_S: Final = 0.2
@@ -110,7 +111,7 @@ def painter(stream: TextIO | None = None) -> Paint:
     return paint
 
 
-def stored_history(root: Path, workflow: str) -> History:
+def stored_history(root: Path, workflow: Workflow) -> History:
     """What calls of earlier runs used; empty for a project without runs."""
     if not has_runs(root):
         return {}

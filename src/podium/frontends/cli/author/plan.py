@@ -49,7 +49,7 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
 
     definition = load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     workflow = definition.workflow
-    history = stored_history(project_root(file.parent), workflow.name)
+    history = stored_history(project_root(file.parent), workflow)
     forecast = plan(workflow, parse_inputs(inputs, definition), history)
     suites = list_suites(workflow)
     if as_json:

@@ -60,7 +60,7 @@ def command(
     workflow = definition.workflow
     values, around = parse_inputs(inputs, definition), parse_inputs(env)
     if runs is not None:
-        history = stored_history(project_root(file.parent), workflow.name)
+        history = stored_history(project_root(file.parent), workflow)
         with ProgressLine("simulated runs", runs) as progress:
             seeds = progress.track(range(seed, seed + runs))
             statistics = forecast(workflow, seeds=seeds, inputs=values, env=around, history=history)

@@ -127,9 +127,10 @@ def command(  # noqa: PLR0913  # one argument per option
         record=_absolute(record),
         replay=_absolute(replay),
     )
-    history = project.queries.history(workflow.name)
+    history = project.queries.history(workflow)
     forecast = _forecast(workflow, request, history)
-    started = project.commands.start(replace(request, accepts=_accepted(workflow, request, yes=yes)))
+    accepts = _accepted(workflow, request, yes=yes)
+    started = project.commands.start(replace(request, accepts=accepts, history=history))
     if detail != "quiet":
         _warn(started)
         click.echo(forecast, err=True)
