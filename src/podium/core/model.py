@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Value
-from podium.core.fast_dataclass import dataclass
+from podium.core.fast_dataclass import dataclass, quick
 from podium.core.policy import (
     NO_LIMITS,
     NO_RETRY,
@@ -269,6 +269,7 @@ ScopeVerb: TypeAlias = Block | Members | Review | ForEach | Repeat | Call | Gate
 Verb: TypeAlias = LeafVerb | ScopeVerb
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step, with the keys that any step may have."""
@@ -297,6 +298,10 @@ class Step:
     description: str = ""
     line: int = 0
     settings: StepSettings = StepSettings()
+
+    if TYPE_CHECKING:
+
+        def _replace(self, **changes: Any) -> Self: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,11 +167,12 @@ def _dependents(steps: tuple[Step, ...]) -> tuple[tuple[int, ...], ...]:
 
 def compile_step(context: CompileContext, name: str, raw: RawStep, names: Names) -> Step:
     """Compiles a step with its routes, needs and limits; a loop is put around its body."""
-    inner = replace(context, failure_handled=context.failure_handled or policy.handles_failure(raw))
+    inner = context
+    if not context.failure_handled and policy.handles_failure(raw):
+        inner = replace(context, failure_handled=True)
     body = with_description(inner, raw, _without_modifiers(inner, name, raw, names))
     step = _wrap_loop(inner, name, raw, body)
-    return replace(
-        step,
+    return step._replace(
         on=MappingProxyType(dict(_routes(inner, name, raw, names))),
         needs=tuple(_needs(inner, name, raw, names)),
         when=inner.optional(raw.when, raw.at("when")),
@@ -180,7 +181,7 @@ def compile_step(context: CompileContext, name: str, raw: RawStep, names: Names)
 
 
 def with_description(context: CompileContext, raw: RawStep, step: Step) -> Step:
-    return replace(step, description=raw.description, line=context.line(raw.path))
+    return step._replace(description=raw.description, line=context.line(raw.path))
 
 
 def _limits(context: CompileContext, raw: RawStep) -> Limits:

@@ -53,6 +53,8 @@ STEP_RULES: Final[Mapping[str, MergeRule]] = MappingProxyType(
 FILE_KEYS: Final = {"extends": is_text, "disable": is_texts}
 STEP_KEYS: Final = {"after": is_text, "before": is_text, "replace": is_texts, "required": is_flag}
 """The keys of templates, each with the test for a valid value."""
+_STRIPPED: Final = frozenset((*STEP_KEYS, *BLOCKS))
+"""The keys of a step that the merged document has without template keys, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ def _merge_block(parent: Node, child: Node, problems: list[Problem]) -> Node:
 
 
 def _merge_step(base: Node, top: Node, problems: list[Problem]) -> Node:
+    if not base.value and fields(top).keys().isdisjoint(BLOCKS):
+        return top  # Most steps are new.
     dropped = [name for item in items(fields(top).get("replace")) if (name := text(item))]
     inherited = _keep_fitting_keys(without_keys(base, *dropped), top)
     rules: dict[str, MergeRule] = {**STEP_RULES, "steps": partial(_merge_block, problems=problems)}
@@ -158,5 +162,7 @@ def _strip_blocks(node: Node) -> Node:
 
 
 def _strip_step(step: Node) -> Node:
+    if fields(step).keys().isdisjoint(_STRIPPED):
+        return step
     valid = [key for key, is_valid in STEP_KEYS.items() if is_valid(fields(step).get(key))]
     return _strip_blocks(without_keys(step, *valid))
