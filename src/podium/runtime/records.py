@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from podium.core.codec import CodecError, decode
 from podium.core.events import Event
@@ -44,8 +44,11 @@ def event_of(record: Record) -> Event:
         ) from error
 
 
-def events_of(records: Iterable[Record]) -> list[Event]:
-    return [event_of(record) for record in records]
+def events_of(records: Sequence[Record]) -> list[Event]:
+    try:
+        return [decode(read_json(record.body)) for record in records]
+    except (CodecError, ValueError):
+        return [event_of(record) for record in records]  # It raises what names the event.
 
 
 def fault_of(records: Sequence[Record]) -> str | None:

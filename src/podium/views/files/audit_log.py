@@ -29,8 +29,7 @@ _Command: TypeAlias = (
 )
 """Events about the run, and commands of people."""
 _Ignored: TypeAlias = (
-    events.StepEntered
-    | events.StepExpanded
+    events.StepExpanded
     | events.StepReopened
     | events.AttemptQueued
     | events.AttemptStarted
@@ -50,6 +49,8 @@ _Ignored: TypeAlias = (
 def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
     """The audit line of an event, or None. The builder must already have the event."""
     match event:
+        case events.StepEntered():
+            return None  # First, because it is frequent.
         case events.AttemptEnded():
             if event.verdict is None:
                 return None

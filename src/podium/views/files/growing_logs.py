@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
 from podium.core import events
@@ -36,7 +37,6 @@ _Ordinary: TypeAlias = (
     | events.RunResumed
     | events.GuidanceGiven
     | events.LimitRaised
-    | events.StepEntered
     | events.StepReopened
     | events.AttemptQueued
     | events.AttemptStarted
@@ -59,7 +59,6 @@ _WithoutDetails: TypeAlias = (
     | events.CancelAsked
     | events.GuidanceGiven
     | events.LimitRaised
-    | events.StepEntered
     | events.StepExpanded
     | events.StepReopened
     | events.AttemptQueued
@@ -141,7 +140,10 @@ def _log(seq: int, event: Event, builder: RunViewBuilder) -> dict[str, Any]:
 
 
 def level_of(event: Event) -> LogLevel:
+    # The most frequent first, here and below: a match tries one case after another.
     match event:
+        case events.StepEntered():
+            return "INFO"
         case events.StepEnded():
             return "INFO" if event.outcome in CONTINUING_OUTCOMES else "ERROR"
         case events.RunEnded():
@@ -170,6 +172,8 @@ def _attempt(event: Event, builder: RunViewBuilder) -> int | None:
 
 def _details(event: Event, builder: RunViewBuilder) -> dict[str, Any]:
     match event:
+        case events.StepEntered():
+            return {}
         case events.RunStarted():
             return {"workflow": event.run.name, "fingerprint": event.fingerprint}
         case events.AttemptEnded():
@@ -206,6 +210,7 @@ def _exit(event: events.AttemptEnded) -> dict[str, Any]:
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 
+@cache
 def _snake(name: str) -> str:
     return _WORD.sub("_", name).lower()
 

@@ -52,6 +52,8 @@ class ChargeReader:
     def take(self, event: Event) -> tuple[Charge, ...]:
         """The charges that an event adds; reused results and commands cost nothing."""
         match event:
+            case events.StepEntered() | events.StepEnded():
+                pass  # First, because most events are these.
             case events.AttemptStarted():
                 self._in_flight[event.path] = event
             case events.AttemptEnded():
