@@ -67,7 +67,7 @@ class _CommandLine:
         bare = min(spent_by((sys.executable, *BARE), self._environment, self._project) for _ in range(15))
         ms = min(self._spent(("plan", file)) * 1000 for _ in range(ROUNDS))
         detail = f"{ms:.0f} ms, limits.transitions 50000"
-        return Cost("plan of 200 commands beside an empty Python", ms / bare, "x", 75, detail=detail)
+        return Cost("plan of 200 commands beside an empty Python", ms / bare, "x", 72, detail=detail)
 
     def _run_sets(self, number: int) -> float:
         return self._run(_sets(number))

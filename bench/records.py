@@ -62,7 +62,7 @@ class _Records:
         return (
             Cost(f"memory of a run of {STEPS:,} steps", memory, "MB", 200),
             self._beside_empty(
-                project, f"podium resume, {STEPS:,} steps", ("resume",), 120, repeats=3, target=RESUME_TARGET
+                project, f"podium resume, {STEPS:,} steps", ("resume",), 100, repeats=3, target=RESUME_TARGET
             ),
             self._beside_empty(project, f"podium show, {STEPS:,} steps", ("show",), 90, repeats=2),
             self._beside_empty(project, f"podium events, {STEPS:,} steps", ("events",), 120, repeats=2),
