@@ -113,9 +113,14 @@ def _identity(node: Node) -> object:
     return id(node) if isinstance(node.value, Mapping | tuple) else (type(node.value), node.value)
 
 
+_NO_FIELDS: Final[Mapping[str, Node]] = MappingProxyType({})
+_MAPS: Final = (dict, Mapping)
+"""Nearly all maps are dicts, and a test for an abstract class takes five times as long."""
+
+
 def fields(node: Node | None) -> Mapping[str, Node]:
     """The keys of a map; empty for any other value, which the schema reports."""
-    return node.value if node is not None and isinstance(node.value, Mapping) else MappingProxyType({})
+    return node.value if node is not None and isinstance(node.value, _MAPS) else _NO_FIELDS
 
 
 def items(node: Node | None) -> tuple[Node, ...]:
@@ -158,7 +163,7 @@ def with_field(node: Node, key: str, value: Node) -> Node:
 
 def plain(node: Node) -> Any:
     """The value without positions, as the YAML loader returns it."""
-    if isinstance(node.value, Mapping):
+    if isinstance(node.value, _MAPS):
         return {key: plain(value) for key, value in node.value.items()}
     if isinstance(node.value, tuple):
         return [plain(value) for value in node.value]
