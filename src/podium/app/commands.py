@@ -117,11 +117,12 @@ class Commands:
         step: str | None = None,
         downstream: bool = False,
         inputs: Mapping[str, Any] | None = None,
+        onto: str | None = None,
     ) -> RerunPreview:
         """What a new run that continues this one would reuse and repeat."""
         from podium.app.run.rerun import preview_rerun
 
-        return preview_rerun(self._project, run, step=step, downstream=downstream, inputs=inputs)
+        return preview_rerun(self._project, run, step=step, downstream=downstream, inputs=inputs, onto=onto)
 
     def preview_raise(
         self, run: RunId, pairs: Iterable[str], *, by: str, why: str = "", over_ceiling: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from podium.core.fast_dataclass import dataclass
-from podium.core.types import Address, MicroUsd, Millis, Tree
+from podium.core.types import REBASE, Address, MicroUsd, Millis, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,50 @@ class RaisedLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class Rebase:
+    """The work of a run merged onto a branch that has moved, for a step that continues it there."""
+
+    branch: str
+    commit: str
+    """The commit of the branch."""
+    onto: Tree
+    """The tree of that commit."""
+    tree: Tree
+    """The merged tree; files that both sides changed in the same place have conflict markers."""
+    paths: tuple[str, ...] = ()
+    """The files with conflicts."""
+    step: str = ""
+    """The step at the top of the workflow that can continue the work; empty if there is none."""
+    work: str = ""
+    """The commit of the work without the branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """A step at the top of the workflow whose worker has changed files."""
+
+    step: str
+    base: Tree | None
+    tree: Tree
+
+
+def rebase_in(result: Mapping[str, Any] | None) -> Rebase | None:
+    """The merged work in the result of a landing that did not land."""
+    record = (result or {}).get(REBASE)
+    if not isinstance(record, Mapping):
+        return None
+    return Rebase(
+        str(record["branch"]),
+        str(record["commit"]),
+        Tree(record["onto"]),
+        Tree(record["tree"]),
+        tuple(record["paths"]),
+        str(record["step"]),
+        str(record["work"]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Facts fixed when the run starts; expressions read some as `run.x`. `utc_offset`, in minutes, is for times of day."""
 
@@ -95,6 +139,8 @@ class RunFacts:
     """Typical use of calls, as known when the run started."""
     raised: tuple[RaisedLimit, ...] = ()
     """Limits that people raised for this run and for those that it continues."""
+    rebase: Rebase | None = None
+    """The work of the earlier run on top of a branch that has moved."""
 
 
 @dataclass(frozen=True, slots=True)

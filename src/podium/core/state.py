@@ -33,7 +33,7 @@ from podium.core.events import (
 )
 from podium.core.fast_dataclass import dataclass, quick
 from podium.core.model import Step
-from podium.core.payloads import Amounts, RefusedMember
+from podium.core.payloads import Amounts, Rebase, RefusedMember
 from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
 from podium.core.types import Address, MicroUsd, Millis, Tree
@@ -276,6 +276,13 @@ class Ledger:
         def _replace(self, **changes: Any) -> Self: ...
 
 
+class TakenRebase(NamedTuple):
+    """Work that was moved onto a branch, and when a step started from it."""
+
+    rebase: Rebase
+    entered: Millis
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     root: Step
@@ -313,6 +320,8 @@ class State:
     """Disputed tests of the run, whether or not a judge has accepted them."""
     accepted_tests: frozenset[str] = frozenset()
     """The ids of disputed tests that a judge has accepted."""
+    rebased: TakenRebase | None = None
+    """The newest move of the work onto a branch that had moved."""
     ended: RunEnded | None = None
 
     def __repr__(self) -> str:

@@ -80,6 +80,9 @@ MOVED: Final = "moved"
 ONTO: Final = "onto"
 """The field of a landing's result with the tree of the branch before it is moved."""
 
+REBASE: Final = "rebase"
+"""The field of a landing's result with its work merged onto a branch that has moved."""
+
 ABANDONED: Final = "abandoned"
 """The reason of a run that was ended with open instances because it could not be resumed."""
 

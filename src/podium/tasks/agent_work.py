@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from podium.core.model import Agent
 from podium.core.queries.graph import workflow_of
+from podium.core.queries.rebases import tree_at_start
 from podium.core.state import Leaf, State
 from podium.tasks.advice import situation_of
 from podium.tasks.earlier_outputs import outputs_before
@@ -21,7 +22,7 @@ def agent_work_of(leaf: Leaf, state: State) -> AgentWork:
         excerpt=excerpt_of(state, leaf),
         config=workflow_of(state, place).config,
         outputs=() if place.role == "advice" else outputs_before(state, leaf, shown),
-        run_start=None if state.started is None else state.started.tree,
+        run_start=tree_at_start(state),
         run_branch="" if state.started is None else state.started.run.branch,
         feedback=feedback_of(state, leaf),
         review=review_of(state, leaf) if place.step.verb.judge else None,

@@ -153,15 +153,17 @@ def _tree_before_work(leaf: Instance, state: State) -> Tree | None:
     """The tree that protected files and earlier tests come from: the one before the judged work.
 
     It is that of the first entry: a later visit or round starts from work that was judged, but whose tests may have
-    been changed.
+    been changed. If the work was moved onto a branch since, it is that of the branch.
     """
     gates = _gates_around(leaf, state)
+    owner = None if gates is None else state.instances[gates.place.parent]
+    first = _first_entry(owner or state.instances[leaf.place.parent], state)
+    rebased = state.rebased
+    if rebased is not None and first.place.entered < rebased.entered:
+        return rebased.rebase.onto
     if gates is not None:
-        owner = state.instances[gates.place.parent]
-        first = _first_entry(owner, state)
         return gates.place.base if first is owner else first.place.base
-    around = _first_entry(state.instances[leaf.place.parent], state).base
-    return around or (None if state.started is None else state.started.tree)
+    return first.base or (None if state.started is None else state.started.tree)
 
 
 def _first_entry(instance: Instance, state: State) -> Instance:

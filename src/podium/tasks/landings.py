@@ -18,6 +18,7 @@ from podium.core.model import Git
 from podium.core.queries.branch_trees import holds_work_of
 from podium.core.queries.disputes import open_disputes
 from podium.core.queries.graph import TOGETHER, builders_on, fresh_children, join_of
+from podium.core.queries.rebases import authors_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Tree
 from podium.tasks.command_work import rechecks_of
@@ -29,12 +30,16 @@ def land_work_of(state: State, started: AttemptStarted) -> LandWork:
     assert state.started is not None
     leaf = state.instances.get(started.path)
     gates = passed_gates(state, leaf, started.attempt) if isinstance(leaf, Leaf) else None
-    landings = _all_landings(state)
+    rebased = state.rebased
+    # A branch that the work was moved onto contains what the run landed there before.
+    landings = _all_landings(state, since=Millis(0) if rebased is None else rebased.entered)
     tree = started.start or started.base
     return LandWork(
         run_name=state.started.run.name,
-        run_base=state.started.run.base,
-        run_start=state.started.tree,
+        run_base=state.started.run.base if rebased is None else rebased.rebase.commit,
+        run_start=state.started.tree if rebased is None else rebased.rebase.onto,
+        authors=authors_of(state) if leaf is None or leaf.place.parent == ROOT else (),
+        conflicted=() if rebased is None else rebased.rebase.paths,
         rechecks=() if tree is None else rechecks_of(state, tree),
         earlier=tuple(_record(state, landing, landings) for landing in landings),
         builds_on=tuple(landing.leaf.place.path for landing in _built_on(state, leaf, landings)),
@@ -55,12 +60,12 @@ class _Landing(NamedTuple):
     tree: Tree
 
 
-def _all_landings(state: State) -> tuple[_Landing, ...]:
+def _all_landings(state: State, *, since: Millis) -> tuple[_Landing, ...]:
     """The landings in the order in which they ended."""
     candidates = (_landing_of(instance) for instance in state.instances.values())
     return tuple(
         sorted(
-            (landing for landing in candidates if landing is not None),
+            (landing for landing in candidates if landing is not None and _ended(landing.leaf) >= since),
             key=lambda landing: _ended(landing.leaf),
         )
     )

@@ -108,3 +108,5 @@ class AttemptResult(TypedDict, total=False):
     # Of landings.
     onto: str
     """The branch; the tree merged with it must be judged before it lands."""
+    rebase: Mapping[str, Any]
+    """The work merged onto a branch that has moved, where it did not land."""

@@ -15,6 +15,7 @@ from podium.core.events import (
 )
 from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
+from podium.core.payloads import Author
 from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.core.types import Address, Tree
 from podium.tasks.task_names import NameValues, Query, TaskNames
@@ -187,6 +188,10 @@ class LandWork:
     """The tree that the step's own gates have passed."""
     disputed: tuple[Mapping[str, Any], ...] = ()
     """Disputed tests of the run that no judge has accepted."""
+    conflicted: tuple[str, ...] = ()
+    """Files in which the author had to resolve conflicts with the branch."""
+    authors: tuple[Author, ...] = ()
+    """The steps that can continue the work if the branch has moved."""
 
 
 @dataclass(frozen=True, slots=True)

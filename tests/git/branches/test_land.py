@@ -9,9 +9,19 @@ import pytest
 
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
-from podium.git.branches.land import InTheWay, Landed, Landing, Moved, Nothing, Piece, Prepared, land, prepare
+from podium.git.branches.land import (
+    BranchClash,
+    InTheWay,
+    Landed,
+    Landing,
+    Moved,
+    Nothing,
+    Piece,
+    Prepared,
+    land,
+    prepare,
+)
 from podium.git.repository import Person, Signature, find, read_head, tree_with_uncommitted
-from podium.git.trees.merge import Clashed
 from tests.git.kit import SIGNED, Project, git, new_project, put
 
 
@@ -152,7 +162,7 @@ def test_a_conflict_with_the_branch_is_a_value(project: Project) -> None:
 
     clashed = prepare(project.repository, request)
 
-    assert isinstance(clashed, Clashed)
+    assert isinstance(clashed, BranchClash)
     assert clashed.clashes[0].path == "src/app.py"
 
 
@@ -325,7 +335,7 @@ def test_a_conflict_in_an_intermediate_step_is_a_conflict(project: Project) -> N
     request = landing(project, back, how="commits", pieces=(Piece(one, "Step one"),))
     project.commit({"README.md": "users\n"})
 
-    assert isinstance(prepare(project.repository, request), Clashed)
+    assert isinstance(prepare(project.repository, request), BranchClash)
 
 
 @pytest.mark.parametrize("branch", ["", "a..b", "-x", "a b", "x.lock", "/x"])

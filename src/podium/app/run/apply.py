@@ -14,7 +14,7 @@ from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.evolve.evolve import fold
 from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
-from podium.core.payloads import Amounts
+from podium.core.payloads import Amounts, Rebase, rebase_in
 from podium.core.queries.branch_trees import tree_of
 from podium.core.state import Scope, State
 from podium.core.types import Address, Tree
@@ -23,6 +23,7 @@ from podium.git.repository import read_head
 from podium.runtime.records import events_of
 from podium.tasks.build import landing_task
 from podium.views.run.builder import run_view
+from podium.views.text.landing import merge_command, send_back_command
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -42,6 +43,15 @@ class NotApplied(PodiumError):
     """The work does not fit onto the branch as it is now; nothing was moved."""
 
     code = "not_applied"
+
+    def __init__(self, message: str, run: RunId, rebase: Rebase | None) -> None:
+        self.rebase = rebase
+        hint = f"the work stays: podium diff {run}"
+        if rebase is not None and rebase.step:
+            hint = send_back_command(run, rebase)
+        elif rebase is not None and rebase.paths:
+            hint = merge_command(rebase)
+        super().__init__(message, hint=hint)
 
 
 def apply(project: Project, run: RunId, *, branch: str | None = None, message: str | None = None) -> Applied:
@@ -83,7 +93,7 @@ def apply(project: Project, run: RunId, *, branch: str | None = None, message: s
         end = anyio.run(main)
     result = end.result or {}
     if end.kind != "ok":
-        raise NotApplied(str(result.get("message", end.reason)), hint=f"the work stays: podium diff {run}")
+        raise NotApplied(str(result.get("message", end.reason)), run, rebase_in(result))
     done = result["output"]
     return Applied(done["branch"], done["commit"], str(result["text"]), str(result.get("notes", "")))
 

@@ -21,6 +21,7 @@ from podium.app.run.cost_history import history_for, usual_of
 from podium.app.run.entered_steps import entered_paths, failed_paths
 from podium.app.run.preflight import agents_without_price
 from podium.app.run.rehearsal import facts_of_rehearsal, rehearse, reusable_later
+from podium.app.run.send_back import SendBack, find_send_back, keep_sent_back
 from podium.app.run.start import (
     RunSource,
     StartedRun,
@@ -33,14 +34,16 @@ from podium.app.run.start import (
     start_message,
 )
 from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted
+from podium.core.evolve.evolve import fold
 from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Start
-from podium.core.payloads import Amounts, RaisedLimit, RunFacts
+from podium.core.payloads import Amounts, RaisedLimit, RunFacts, rebase_in
 from podium.core.types import Address, MicroUsd
 from podium.errors import ConfigurationError
 from podium.git.repository import Repository, has_commit
 from podium.ports.runtime import Runtime
+from podium.ports.store import RunHead
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.records import events_of
 
@@ -69,6 +72,8 @@ class RerunPreview:
     """Where the new run would start to work."""
     is_changed: bool
     """Whether the definition differs from that of the earlier run."""
+    send_back: SendBack | None
+    """The step that continues the work on top of a branch that has moved."""
     prepared: PreparedRun = field(repr=False)
     definition: LoadedWorkflow = field(repr=False)
     source: RunSource = field(repr=False)
@@ -84,55 +89,99 @@ def preview_rerun(
     inputs: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     raised: tuple[RaisedLimit, ...] = (),
+    onto: str | None = None,
 ) -> RerunPreview:
     """With the definition as it is now. `step` is run again, with `downstream` also everything after it.
 
-    `settings` replace those that the earlier run was started with; `raised` records who raised its limits.
+    Work that did not land because its branch had moved goes back to its author; with `onto`, `step` continues the work
+    on top of that branch. `settings` replace those that the earlier run was started with; `raised` records who raised
+    its limits.
     """
     head = project.run(earlier)
     events = events_of(project.runtime.events(earlier))
-    if not events:
-        raise ConfigurationError(f"run {earlier} never began", hint="start a new one with: podium run")
-    started = events[0]
-    assert isinstance(started, RunStarted)
-    # A failed result is never reused: the step is to be tried again.
-    without: tuple[str, ...] = failed_paths(events)
-    if step is not None:
-        without = (*without, *entered_paths(events, earlier, step, downstream=downstream))
+    started = _started(events, earlier)
+    without = _not_reused(events, earlier, step, downstream=downstream)
     source = replace(RunSource.of(head), past=earlier, without=without, record=None)
     values = {**started.inputs, **(inputs or {})}
     definition = load_source(project, source)
     is_changed = definition.workflow.fingerprint != started.fingerprint
+    send_back = _send_back(project, head, events, step=step, onto=onto, is_changed=is_changed)
+    if send_back is not None:
+        more = _not_reused(events, earlier, send_back.rebase.step, downstream=True)
+        source = replace(source, without=(*without, *more))
     if settings is not None:
         source = replace(source, settings=settings)
         definition = load_source(project, source)
     definition.check_inputs(values)
-    workflow = apply_source(definition.workflow, source)
-    prepared = prepare_run(project, new_id(), workflow, source)
+    prepared = prepare_run(project, new_id(), apply_source(definition.workflow, source), source)
     check_preflight(prepared, source)
     host = prepared.host
     _check_base(host.repository, started)
     past = prepared.past
     assert past is not None
     facts = _facts(project, prepared, events, raised)
+    facts = facts if send_back is None else send_back.added_to(facts)
     prepared = replace(
         prepared, host=replace(host, context=replace(host.context, base_commit=facts.base or None))
     )
     make = partial(start_message, prepared, inputs=values, tree=started.tree, no_human=started.no_human)
     reused, waiting = anyio.run(rehearse, prepared, make(facts_of_rehearsal(facts, past)))
     start = make(replace(facts, reused=tuple(reused.items()), reusable=reusable_later(past, reused, waiting)))
-    costs = _Costs(project.runtime)
+    parts = partial(_parts, costs=_Costs(project.runtime))
     return RerunPreview(
         earlier,
-        _parts((end for end in _ended(events) if end.path in reused), costs),
-        _parts((end for end in _ended(events) if end.path not in reused), costs),
+        parts(end for end in _ended(events) if end.path in reused),
+        parts(end for end in _ended(events) if end.path not in reused),
         waiting,
         is_changed,
+        send_back,
         prepared,
         definition,
         source,
         start,
     )
+
+
+def _started(events: Sequence[Event], run: RunId) -> RunStarted:
+    if not events:
+        raise ConfigurationError(f"run {run} never began", hint="start a new one with: podium run")
+    assert isinstance(events[0], RunStarted)
+    return events[0]
+
+
+def _not_reused(
+    events: Sequence[Event], earlier: RunId, step: str | None, *, downstream: bool
+) -> tuple[str, ...]:
+    """A failed result is never reused, because its step is to be tried again; nor is that of `step`."""
+    named = () if step is None else entered_paths(events, earlier, step, downstream=downstream)
+    return (*failed_paths(events), *named)
+
+
+def _send_back(
+    project: Project,
+    head: RunHead,
+    events: Sequence[Event],
+    *,
+    step: str | None,
+    onto: str | None,
+    is_changed: bool,
+) -> SendBack | None:
+    if onto is None and not any(
+        isinstance(event, AttemptEnded) and rebase_in(event.result) for event in events
+    ):
+        return None
+    if is_changed:
+        if onto is None:
+            return None
+        raise ConfigurationError(
+            f"the definition of run {head.run} has changed, so its work cannot be moved onto a branch",
+            hint="undo the change",
+        )
+    prepared = project.prepare(head)
+    repository = prepared.host.repository
+    if repository is None:
+        raise ConfigurationError("not a git repository: there is no branch to move the work onto")
+    return find_send_back(fold(prepared.workflow, events), repository, onto=onto, step=step)
 
 
 def _facts(
@@ -162,6 +211,9 @@ def start_rerun(project: Project, preview: RerunPreview, *, closed_by: str | Non
     if closed_by is not None and not _is_over(project, preview.earlier):
         project.runtime.abandon(preview.earlier, Cancel(closed_by, f"continued by {preview.prepared.id}"))
     create(project, preview.prepared, preview.definition, preview.source, preview.start)
+    repository, back = preview.prepared.host.repository, preview.send_back
+    if back is not None and repository is not None:
+        keep_sent_back(repository, preview.prepared.id, back.rebase, preview.prepared.host.now() // 1000)
     return StartedRun(preview.prepared)
 
 

@@ -16,7 +16,8 @@ from anyio import to_thread
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.landing.doubts import doubt_about, unaccepted_tests
-from podium.attempt.landing.messages import clash_on_branch, in_the_way, left_behind, taken_off
+from podium.attempt.landing.messages import in_the_way, left_behind, taken_off
+from podium.attempt.landing.rebase import as_record, clash_message, keep_rebase, left_markers, rebase_of
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.workspace.workspace import PODIUM, start_of
@@ -25,9 +26,11 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Git
+from podium.core.payloads import Rebase
 from podium.core.types import MOVED, ONTO, Address, Tree
 from podium.errors import ConfigurationError
 from podium.git.branches.land import (
+    BranchClash,
     How,
     InTheWay,
     Landed,
@@ -95,7 +98,7 @@ async def _land(task: AttemptTask, host: Host, repository: Repository, landing: 
     started = task.started
     for _ in range(TRIES):
         ready = await to_thread.run_sync(prepare, repository, landing)
-        done: Landed | Nothing | Clashed | InTheWay | Moved
+        done: Landed | Nothing | BranchClash | InTheWay | Moved
         if isinstance(ready, Prepared):
             held_back = await _held_back(task, host, repository, ready)
             if held_back is not None:
@@ -119,13 +122,11 @@ async def _land(task: AttemptTask, host: Host, repository: Repository, landing: 
                 # An earlier landing may have failed to update the checked-out files, so try again.
                 behind = await to_thread.run_sync(follow, repository, landing)
                 return _nothing(host, started, landing, tip, behind)
-            case Clashed():
-                return _failed(
-                    host,
-                    started,
-                    "conflict",
-                    await to_thread.run_sync(clash_on_branch, task.land_work, repository, done.clashes),
+            case BranchClash():
+                message = await to_thread.run_sync(
+                    clash_message, repository, task.land_work, landing.branch, done
                 )
+                return await _sent_back(task, host, repository, landing, done, ("conflict", message))
             case InTheWay():
                 return _failed(host, started, "in_the_way", in_the_way(landing, done))
             case _:
@@ -144,11 +145,14 @@ async def _held_back(
     # The gates of this step judge what the run has left open, and may still accept it.
     if unaccepted is not None and (not work.has_gates or work.judged == ready.tree):
         return _failed(host, started, "disputed_tests", unaccepted)
+    markers = await to_thread.run_sync(left_markers, repository, work, ready.tree)
+    if markers is not None:
+        return await _sent_back(task, host, repository, ready.landing, ready, ("conflict", markers))
     if work.judged is not None and work.judged == ready.tree:
         return None
     doubt = await doubt_about(work, host, repository, ready)
     if doubt is not None:
-        return _failed(host, started, *doubt)
+        return await _sent_back(task, host, repository, ready.landing, ready, doubt)
     if not work.has_gates:
         return None
     if started.attempt > TRIES:
@@ -157,6 +161,31 @@ async def _held_back(
         )
     onto = await to_thread.run_sync(tree_of, repository, ready.tip)
     return _proposed(host, started, ready.tree, onto)
+
+
+async def _sent_back(
+    task: AttemptTask,
+    host: Host,
+    repository: Repository,
+    landing: Landing,
+    merge: BranchClash | Prepared,
+    why: tuple[str, str],
+) -> AttemptEnded:
+    """A landing that failed because of the branch, with its work merged onto it for the step that continues it."""
+
+    def merged() -> Rebase | None:
+        is_unmoved = isinstance(merge, Prepared) and not merge.moved
+        rebase = None if is_unmoved else rebase_of(repository, task.land_work, landing, merge)
+        if rebase is not None:
+            keep_rebase(repository, host.run, task.started.path, rebase, landing.signature.at_s)
+        return rebase
+
+    reason, message = why
+    result: AttemptResult = {"text": message, "files": [], "message": message}
+    rebase = await to_thread.run_sync(merged)
+    if rebase is not None:
+        result["rebase"] = as_record(rebase)
+    return attempt_ended(host, task.started, "failed", reason, result=result, tree=task.started.start)
 
 
 def _proposed(host: Host, started: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
@@ -227,7 +256,7 @@ async def _publish(task: AttemptTask, host: Host, verb: Git, names: Names) -> At
 
     def put() -> tuple[str, Any]:
         before = earlier(task.land_work, branch, "branch")
-        parent = before[-1].commit if before else host.base_commit
+        parent = before[-1].commit if before else task.land_work.run_base or host.base_commit
         commit = write_commit(
             repository,
             start_of(host, repository, started),

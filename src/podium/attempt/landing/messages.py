@@ -49,16 +49,29 @@ def left_behind(run: str, step: str, landing: Landing, behind: str) -> str:
 def clash_on_branch(work: LandWork, repository: Repository, clashes: tuple[Clash, ...]) -> str:
     """Changes to files that were uncommitted when the run started cannot be merged into a branch."""
     message = clash_text(clashes)
-    if work.run_start is None:
-        return message
-    committed = tree_of(repository, work.run_base or None)
-    uncommitted = set(changed_paths(repository, committed, work.run_start))
-    names = [escape_path(clash.path) for clash in clashes if clash.path in uncommitted]
+    names = uncommitted_clashes(work, repository, clashes)
     if not names:
         return message
     return (
         f"the work builds upon files that were not committed when the run began with --dirty: "
         f"{', '.join(names)}. Commit them as they were, then land it again\n\n{message}"
+    )
+
+
+def uncommitted_clashes(work: LandWork, repository: Repository, clashes: tuple[Clash, ...]) -> list[str]:
+    """The clashing files that were not committed when the run started."""
+    if work.run_start is None:
+        return []
+    committed = tree_of(repository, work.run_base or None)
+    uncommitted = set(changed_paths(repository, committed, work.run_start))
+    return [escape_path(clash.path) for clash in clashes if clash.path in uncommitted]
+
+
+def sides_text(branch: str) -> str:
+    """Tells the author how to read a file with conflicts."""
+    return (
+        f'The files are merged with "{branch}" as it is now. In a conflict, the lines after <<<<<<< are those of '
+        f'"{branch}", the lines after ======= are those of this work, and those after ||||||| are from before both. Keep what both sides intend, and remove the markers'
     )
 
 

@@ -17,6 +17,7 @@ from podium.core.model import Git, Step
 from podium.core.queries.branch_trees import base_in_graph, base_of_adopted, earlier_writers, tree_of
 from podium.core.queries.claims import Claim, overlap
 from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, builders_on, child_step
+from podium.core.queries.rebases import rebase_for
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
 from podium.core.types import ONTO, Address, Millis, Outcome, Reason, Tree
 
@@ -219,7 +220,7 @@ def _entry_event(
     state: State, scope: Scope, step: Step, pending: PendingEntry, now: Millis, *, adopt: Address | None
 ) -> StepEntered:
     """The event of an entry, with its trees and feedback."""
-    base, start = _trees(state, scope, pending)
+    base, start = _trees(state, scope, step, pending)
     after = pending.after
     if adopt is not None and scope.place.order == "dag":
         # An adopted tree does not contain what other branches have changed since.
@@ -245,11 +246,16 @@ def _entry_event(
     )
 
 
-def _trees(state: State, scope: Scope, pending: PendingEntry) -> tuple[Tree | None, Tree | None]:
+def _trees(state: State, scope: Scope, step: Step, pending: PendingEntry) -> tuple[Tree | None, Tree | None]:
     """The tree a child builds on, and the tree it starts from.
 
-    A later visit starts from the step's own last tree, unless its base has changed in the meantime.
+    A later visit starts from the step's own last tree, unless its base has changed in the meantime. After a landing on a
+    branch that had moved, it builds on the branch and starts from the work merged with it.
     """
+    rebase = rebase_for(state, scope, step, pending.slot, pending.visit)
+    if rebase is not None:
+        # A step that captures nothing would otherwise leave the head at the branch, without the work.
+        return rebase.onto if step.has_worker else rebase.tree, rebase.tree
     base = _base(state, scope, pending)
     if pending.previous is None or pending.previous.base != base:
         return base, base

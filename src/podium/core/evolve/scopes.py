@@ -23,8 +23,19 @@ from podium.core.queries.graph import (
     order_of_verb,
     workflow_of,
 )
+from podium.core.queries.rebases import rebase_for
 from podium.core.queries.steps import children_of
-from podium.core.state import Instance, Leaf, Ledger, OpenNeeds, Placement, Scope, State, Visit
+from podium.core.state import (
+    Instance,
+    Leaf,
+    Ledger,
+    OpenNeeds,
+    Placement,
+    Scope,
+    State,
+    TakenRebase,
+    Visit,
+)
 from podium.core.types import Address, MicroUsd, Millis
 
 TRAIL_KEPT: Final = 64
@@ -48,6 +59,7 @@ def enter(state: State, event: StepEntered) -> State:
         state.ledgers.put(own_ledger.path, own_ledger)
     if ledger.counts_as_transition(event.role, parent_place, index=event.index, visit=event.visit):
         ledger.count_transition(state, parent_place.ledger)
+    state = _record_rebase(state, parent, step, event)
     state = _update_parent(state, parent, step, event)
     place = Placement(
         path=event.path,
@@ -71,6 +83,15 @@ def enter(state: State, event: StepEntered) -> State:
         after=event.after,
     )
     return _create_instance(state, place, event)
+
+
+def _record_rebase(state: State, parent: Instance, step: Step, event: StepEntered) -> State:
+    if event.role != "step" or not isinstance(parent, Scope):
+        return state
+    rebase = rebase_for(state, parent, step, event.index, event.visit)
+    if rebase is None or event.start != rebase.tree:
+        return state
+    return state._replace(rebased=TakenRebase(rebase, event.at))
 
 
 def _create_instance(state: State, place: Placement, event: StepEntered) -> State:

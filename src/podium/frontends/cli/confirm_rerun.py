@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.app.run.rerun import Part, RerunPreview
     from podium.core.hash_chain import RunId
+    from podium.core.payloads import Rebase
     from podium.core.state import State
 
 SHOWN = 12
@@ -97,6 +98,8 @@ def as_text(preview: RerunPreview) -> str:
         _line("reused", preview.reused, "not paid again"),
         _line("repeated", preview.repeated, "last time"),
     ]
+    if preview.send_back is not None:
+        lines.append(f"onto         {preview.send_back.summary()}")
     if preview.next:
         lines.append(f"begins with  {', '.join(preview.next[:SHOWN])}")
     else:
@@ -110,6 +113,16 @@ def as_data(preview: RerunPreview) -> dict[str, object]:
         "reused": [_data(part) for part in preview.reused],
         "repeated": [_data(part) for part in preview.repeated],
         "next": list(preview.next),
+        **({} if preview.send_back is None else {"onto": _onto(preview.send_back.rebase)}),
+    }
+
+
+def _onto(rebase: Rebase) -> dict[str, object]:
+    return {
+        "branch": rebase.branch,
+        "commit": rebase.commit,
+        "step": rebase.step,
+        "conflicts": list(rebase.paths),
     }
 
 

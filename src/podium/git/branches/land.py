@@ -26,7 +26,7 @@ from podium.git.repository import (
     write_commit,
 )
 from podium.git.trees.diff import patch_id
-from podium.git.trees.merge import Clashed, join
+from podium.git.trees.merge import Clash, Clashed, join
 
 How: TypeAlias = Literal["squash", "merge", "commits"]
 
@@ -73,6 +73,16 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class BranchClash:
+    """The work does not merge with the branch as it is now."""
+
+    clashes: tuple[Clash, ...]
+    tip: str | None
+    tree: Tree | None
+    """The merged tree, with conflict markers; None if it must not be checked out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Landed:
     commit: str
     already_landed: bool = False
@@ -102,7 +112,7 @@ class Moved:
     tip: str | None
 
 
-def prepare(repository: Repository, landing: Landing) -> Prepared | Landed | Nothing | Clashed:
+def prepare(repository: Repository, landing: Landing) -> Prepared | Landed | Nothing | BranchClash:
     """Merge the work onto the branch's current tip and write the commit, without moving the branch."""
     check_branch(repository, landing.branch)
     tip = commit_of(refs(repository), f"refs/heads/{landing.branch}")
@@ -113,12 +123,13 @@ def prepare(repository: Repository, landing: Landing) -> Prepared | Landed | Not
     onto = tree_of(repository, base)
     joined = join(repository, fork=landing.start, onto=onto, tree=landing.tree)
     if isinstance(joined, Clashed):
-        return joined
+        return BranchClash(joined.clashes, tip, joined.tree)
     if joined.tree == onto:
         return Nothing()
     commit = _write(repository, landing, base, joined.tree)
     if isinstance(commit, Clashed):
-        return commit
+        # The work merges as a whole, but not the commits of its steps one after another.
+        return BranchClash(commit.clashes, tip, joined.tree)
     moved = onto != landing.start
     same = not moved or patch_id(repository, landing.start, landing.tree) == patch_id(
         repository, onto, joined.tree

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from podium.core.fast_dataclass import dataclass
@@ -16,6 +17,12 @@ from podium.git.trees.names import fold_name
 from podium.git.trees.snapshot import Snapshot, read_blobs, read_snapshot
 
 EXCERPT_LINES: Final = 60
+
+MERGED_BEFORE: Final = "what was there before"
+THIS_WORK: Final = "this work"
+
+_MARKER: Final = re.compile(r"(<{7}|>{7}|\|{7}) [0-9a-f]{7,64}(:.*)?")
+"""Git labels the sides of a conflict with the commits that were merged, which no file has by itself."""
 
 _WAY_OUT: Final = "a link that leaves the project"
 _TWIN: Final = "each side added one of them, and on some systems they are the same file"
@@ -43,6 +50,8 @@ class Joined:
 @dataclass(frozen=True, slots=True)
 class Clashed:
     clashes: tuple[Clash, ...]
+    tree: Tree | None = None
+    """The merged tree with conflict markers; None if it must not be checked out."""
 
 
 def join(repository: Repository, *, fork: Tree | None, onto: Tree, tree: Tree) -> Joined | Clashed:
@@ -61,15 +70,26 @@ def join(repository: Repository, *, fork: Tree | None, onto: Tree, tree: Tree) -
         trees(repository), "merge-tree", "--write-tree", "-z", "--messages", ours, theirs, codes=(0, 1)
     )
     merged = Tree(answer.out.partition(b"\0")[0].decode())
-    clashes = (
-        _clashes(repository, merged, answer)
-        if answer.code
-        else _combined_clashes(repository, merged, (onto, tree))
+    unsafe = _combined_clashes(repository, merged, (onto, tree))
+    if answer.code:
+        clashes = _clashes(repository, merged, answer, {ours: MERGED_BEFORE, theirs: THIS_WORK})
+        return Clashed(clashes, None if unsafe else merged)
+    return Clashed(unsafe) if unsafe else Joined(merged)
+
+
+def files_with_markers(repository: Repository, tree: Tree, paths: Iterable[str]) -> tuple[str, ...]:
+    """Those of the paths that still have conflict markers as a merge of ours writes them."""
+    snapshot = read_snapshot(trees(repository), tree)
+    return tuple(
+        path
+        for path in paths
+        if any(_MARKER.fullmatch(line) for line in _content(repository, snapshot, path).splitlines())
     )
-    return Clashed(clashes) if clashes else Joined(merged)
 
 
-def _clashes(repository: Repository, merged: Tree, answer: Answer) -> tuple[Clash, ...]:
+def _clashes(
+    repository: Repository, merged: Tree, answer: Answer, sides: Mapping[str, str]
+) -> tuple[Clash, ...]:
     """Parse the output: the tree, the stages of each path, an empty field, then messages with their paths."""
     stages, _, messages = answer.out.partition(b"\0")[2].partition(b"\0\0")
     paths = dict.fromkeys(os.fsdecode(record.partition(b"\t")[2]) for record in stages.split(b"\0"))
@@ -87,19 +107,28 @@ def _clashes(repository: Repository, merged: Tree, answer: Answer) -> tuple[Clas
     clashes = []
     for path in paths:
         kind, message = messages_by_path.get(path, ("CONFLICT", f"{path} was changed on both sides"))
-        clashes.append(Clash(path, kind, message, _excerpt(repository, snapshot, path)))
+        clashes.append(Clash(path, kind, message, _excerpt(repository, snapshot, path, sides)))
     return tuple(clashes)
 
 
-def _excerpt(repository: Repository, snapshot: Snapshot, path: str) -> str:
+def _excerpt(repository: Repository, snapshot: Snapshot, path: str, sides: Mapping[str, str]) -> str:
+    """The first conflict in the file, with names of the sides instead of the ids of temporary commits."""
+    lines = _content(repository, snapshot, path).splitlines()
+    first = next((at for at, line in enumerate(lines) if line.startswith("<<<<<<< ")), None)
+    if first is None:
+        return ""
+    excerpt = "\n".join(lines[max(0, first - 3) : first + EXCERPT_LINES])
+    for commit, side in sides.items():
+        excerpt = excerpt.replace(commit, side)
+    return excerpt
+
+
+def _content(repository: Repository, snapshot: Snapshot, path: str) -> str:
     folder, _, name = path.rpartition("/")
     entry = snapshot.listing.get(folder, {}).get(name)
     if entry is None or not entry.mode.startswith("100"):
         return ""
-    content = next(read_blobs(trees(repository), [entry.name]))
-    lines = content.decode("utf-8", "replace").splitlines()
-    first = next((at for at, line in enumerate(lines) if line.startswith("<<<<<<< ")), None)
-    return "" if first is None else "\n".join(lines[max(0, first - 3) : first + EXCERPT_LINES])
+    return next(read_blobs(trees(repository), [entry.name])).decode("utf-8", "replace")
 
 
 def _combined_clashes(repository: Repository, merged: Tree, sides: tuple[Tree, Tree]) -> tuple[Clash, ...]:

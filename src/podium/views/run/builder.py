@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias, assert_never
 from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.events import Event
+from podium.core.payloads import Rebase, rebase_in
 from podium.core.types import ACTIONS, IN_PLACE, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader
@@ -57,6 +58,8 @@ class RunViewBuilder:
         self._at = Millis(0)
         self._seq = 0
         self._head: Tree | None = None
+        self._base: Tree | None = None
+        self._rebases: dict[Tree, Rebase] = {}
         self._places: set[bool] = set()
         """Whether the changes so far were made in the user's own files; both if some were."""
         self._steps: dict[Address, StepView] = {}
@@ -124,7 +127,7 @@ class RunViewBuilder:
             inputs=NOTHING if started is None else started.inputs,
             fingerprint="" if started is None else started.fingerprint,
             branch="" if started is None else started.run.branch,
-            base=None if started is None else started.tree,
+            base=self._base,
             tree=self._head,
             in_place=self._places == {True},
             steps=tuple(self._freshness.marked(self._steps.values())),
@@ -163,10 +166,13 @@ class RunViewBuilder:
                 self._steps[event.path] = StepView(
                     event.path, event.parent, event.role, event.visit, event.at, base=event.base
                 )
+                if event.start in self._rebases:
+                    self._base = self._rebases[event.start].onto
             case events.StepEnded():
                 self._end(event)
             case events.RunStarted():
-                self._started, self._head = event, event.tree
+                self._started, self._head, self._base = event, event.tree, event.tree
+                self._offer(event.run.rebase)
             case events.RunEnded():
                 self._ended = event
                 self._pending.clear()
@@ -193,6 +199,11 @@ class RunViewBuilder:
             case _:
                 assert_never(event)
 
+    def _offer(self, rebase: Rebase | None) -> None:
+        """Remember work merged onto a branch; the run is compared with the branch once a step starts from it."""
+        if rebase is not None:
+            self._rebases[rebase.tree] = rebase
+
     def _take_attempt(self, event: _AttemptEvent) -> None:
         match event:
             case events.AttemptStarted():
@@ -215,6 +226,7 @@ class RunViewBuilder:
                 self._flying.discard(event.path)
                 self._change(event.path, status="checking")
             case events.AttemptEnded():
+                self._offer(rebase_in(event.result))
                 self._flying.discard(event.path)
                 if event.change is not None and event.change.get("files"):
                     self._places.add(bool(event.change.get(IN_PLACE)))

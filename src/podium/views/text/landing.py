@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from podium.core.payloads import Rebase
 from podium.views.plain import one_line, short_id
 from podium.views.run.view import RunView, StepView
 
@@ -28,6 +30,16 @@ def landing_words(step: StepView, quote: str = "") -> str | None:
         fact = "already has all changes" if commit else "was not created"
         return f"had nothing to land: {quote}{name}{quote} {fact}"
     return f"committed {quote}{short_id(commit)}{quote} to {quote}{name}{quote}"
+
+
+def send_back_command(run: str, rebase: Rebase) -> str:
+    """Lets the author continue the work on top of the branch."""
+    return f"podium rerun {run} {shlex.quote(rebase.step)} --onto {shlex.quote(rebase.branch)}"
+
+
+def merge_command(rebase: Rebase) -> str:
+    """Merges work that no step can continue, for a person who resolves the conflicts."""
+    return f"git switch {shlex.quote(rebase.branch)} && git merge --squash {rebase.work[:12]}"
 
 
 def landing_note(step: StepView) -> str:

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from podium.core.payloads import Rebase, rebase_in
 from podium.views.run.view import Pending, RunView, StepView, comparison_base, failure_before, hand_folder
 from podium.views.run.why import limit_of_message
-from podium.views.text.landing import landing_note
+from podium.views.text.landing import landing_note, merge_command
 
 
 class Hint(NamedTuple):
@@ -112,15 +113,28 @@ def next_steps(view: RunView) -> Iterator[Hint]:
 
 def _ways_on(view: RunView) -> Iterator[Hint]:
     """How to continue a run that did not pass. A limit that was reached would stop it again, so it is raised first."""
+    rebase = _refused_landing(view)
+    if rebase is not None and not rebase.step:
+        yield Hint(merge_command(rebase), "to merge it yourself: no step of the run can continue it")
+        return
     reached = limit_of_message(view.message) if view.status == "limited" else None
     if reached is not None and not reached.step:
         why = "to raise the limit that stopped it and continue"
         yield Hint(f"podium raise {view.run} {reached.unit}={_doubled(view, reached.unit)}", why)
+    elif rebase is not None:
+        why = f"to let {rebase.step} continue on top of {rebase.branch}, check the result and land it"
+        yield Hint(f"podium resume {view.run}", why)
     elif view.status != "limited":
         yield Hint(f"podium resume {view.run}", "to try the failed step again, and keep what passed")
     elif reached is not None:
         why = f"after you have raised the limit of {reached.step} in the file"
         yield Hint(f"podium resume {view.run} --accept-changes", why)
+
+
+def _refused_landing(view: RunView) -> Rebase | None:
+    """The work of the landing that failed because its branch had moved."""
+    failed = (step for step in view.steps if not step.stale and step.outcome in ("conflict", "failed"))
+    return next((rebase for step in failed if (rebase := rebase_in(step.result)) is not None), None)
 
 
 def _doubled(view: RunView, unit: str) -> str:
