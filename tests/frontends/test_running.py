@@ -374,3 +374,19 @@ def test_every_command_explains_itself(name: str) -> None:
     assert code(done) == 0
     assert done.stdout.startswith("Usage: ")
     assert len(done.stdout.splitlines()) > 5
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("run", "none.yaml"), ("run", "bad.yaml"), ("watch", "none.yaml"), ("run-step", "bad.yaml", "a")],
+)
+def test_a_file_that_cannot_be_run_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.yaml").write_text("podium: 1\nname: bad\nsteps: {a: {rnu: x}}\n")
+
+    done = call(*command)
+
+    assert code(done) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.yaml"]
