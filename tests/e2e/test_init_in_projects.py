@@ -56,6 +56,7 @@ Case = tuple[dict[str, str], dict[str, str], list[str], list[str]]
 """The files, those that git ignores, the gates that are proposed, and what is named as missing."""
 PROJECTS: dict[str, Case] = {
     "hatch-vcs": (python(HATCH), WRITTEN, ["tests"], []),
+    "setuptools-scm": (python(SCM), WRITTEN, ["tests"], []),
     "setuptools-scm, not built": (python(SCM), {}, [], ["_version", "setuptools-scm and is not there"]),
     "uv": (
         python("[dependency-groups]\ndev = ['nosuchlint']\n[tool.ruff]\n[tool.mypy]\n", **PLAIN, **{"uv.lock": "", "setup.cfg": "[flake8]\n"}),
@@ -69,6 +70,7 @@ PROJECTS: dict[str, Case] = {
         [],
         ["No module named 'nosuchdependency'"],
     ),
+    "poetry, installed": (python("[tool.poetry]\nname = 'x'\n", **PLAIN), {}, ["tests"], []),
     "typescript without its compiler": (
         {"package.json": PACKAGE_JSON, "tsconfig.json": "{}\n", "a.test.js": NODE_TEST, ".gitignore": VCS},
         {},
@@ -142,12 +144,14 @@ def test_what_is_proposed_passes_and_what_is_missing_is_named(tmp_path: Path, na
 
 def test_rust_is_proposed_if_cargo_works_in_the_sandbox_and_else_named(tmp_path: Path) -> None:
     with closing(project_of(tmp_path, RUST, {})) as project:
-        proposed = init(project)
+        proposed = init(project, "--yes")
 
         works = [gate["name"] for gate in proposed["gates"]]
         assert "tests" in works or any(
             line.startswith("tests: cargo test --quiet: ") for line in proposed["refused"]
         )
+        checked = project.podium("doctor", proposed["workflow"], "--gates", "--json", timeout_s=TRY_S).data()
+        assert {gate["status"] for gate in checked["gates"]} <= {"passed"}, checked
 
 
 def test_a_project_without_commits_is_tried_as_it_is_and_its_run_refused(tmp_path: Path) -> None:
