@@ -6,17 +6,22 @@ for workflows that run through the real command.
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
 from podium.adapters.sandboxes.container import ENGINES
+from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import Mount
+from tests.security.kit import ORDINARY, as_ordinary_user
 
 IMAGE = "localhost/podium-tests:1"
 PYTHON_IMAGE = "localhost/podium-tests-python:1"
@@ -60,6 +65,41 @@ def made_python_image() -> str:
     engine = next(program for program in ENGINES if program.exists())
     there = subprocess.run((str(engine), "image", "inspect", PYTHON_IMAGE), capture_output=True, check=False)
     return PYTHON_IMAGE if there.returncode == 0 else _made(engine, PYTHON_IMAGE, _put_python)
+
+
+@cache
+def ordinary_storage() -> str:
+    """The settings by which containers of the ordinary user find the image with Python; or why not, in brackets."""
+    podman = next((program for program in ENGINES if program.name == "podman" and program.exists()), None)
+    if podman is None:
+        return "(podman is not installed)"
+    folder = Path(tempfile.mkdtemp(prefix="podium-images-"))
+    atexit.register(_remove_storage, folder)
+    text = (
+        f'[storage]\ndriver = "overlay"\ngraphroot = "{folder}/images"\nrunroot = "{folder}/run"\n'
+        '[storage.options.overlay]\nignore_chown_errors = "true"\n'
+    )
+    (folder / ".config/containers").mkdir(parents=True)
+    (folder / ".config/containers/storage.conf").write_text(text)
+    give_ownership(folder, None if os.geteuid() else (ORDINARY, ORDINARY))
+    done = subprocess.run(
+        as_ordinary_user(str(podman), "import", "-", PYTHON_IMAGE),
+        input=_archive(_put_python),
+        env={"HOME": str(folder), "PATH": os.defpath},
+        capture_output=True,
+        check=False,
+    )
+    return text if done.returncode == 0 else f"({done.stderr.decode().strip()})"
+
+
+def _remove_storage(folder: Path) -> None:
+    subprocess.run(
+        as_ordinary_user("podman", "unshare", "rm", "-rf", f"{folder}/images", f"{folder}/run"),
+        env={"HOME": str(folder), "PATH": os.defpath},
+        capture_output=True,
+        check=False,
+    )
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _made(engine: Path, name: str, put: Callable[[tarfile.TarFile], None]) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from podium.adapters.sandboxes import bubblewrap_probe
 from tests.e2e.kit import Project, closing, new_project
-from tests.security.containers import PYTHON_IMAGE, made_python_image
+from tests.security.containers import PYTHON_IMAGE, made_python_image, ordinary_storage
 from tests.security.kit import as_ordinary_user, podium_as
 from tests.security.mounts.plants import PLANTS, SCRIPTS, groups
 
@@ -27,7 +27,10 @@ pytestmark = [
 PLACES: Final = ("workspace", "home", "tmp")
 READERS: Final = ("gate", "reviewer", "next_agent", "next_command", "after_setup", "teardown")
 WRITERS: Final = ("agent", "command", "setup")
-SURROUNDINGS: Final = ("git_root", "git_ordinary", "no_git_ordinary", "git_root_container")
+SURROUNDINGS: Final = (
+    *("git_root", "git_ordinary", "no_git_ordinary"),
+    *("git_root_container", "git_ordinary_container", "no_git_ordinary_container"),
+)
 SECRET: Final = "SECRET-"
 CONTAINER: Final = json.dumps({"level": "container", "image": PYTHON_IMAGE})
 
@@ -48,8 +51,9 @@ def test_no_process_sees_a_private_folder_that_a_planted_file_names(
     as_root = "_root" in around
     if as_root and os.geteuid():
         pytest.skip("not root")
-    if is_container and made_python_image() != PYTHON_IMAGE:
-        pytest.skip(made_python_image())
+    missing = _missing_image(as_root=as_root) if is_container else ""
+    if missing:
+        pytest.skip(missing)
     with _attacked(kinds, git=around.startswith("git"), in_container=is_container) as project:
         args = ("run", "workflow.yaml", "--json", *(() if is_container else ("--sandbox", "bubblewrap")))
 
@@ -116,6 +120,10 @@ def _attacked(kinds: tuple[str, ...], *, git: bool, in_container: bool = False) 
             "plant.yaml": "podium: 1\nname: plant\nsteps:\n  plant: {run: python3 attack/hostile.py plant}\n",
         }
         with closing(new_project(folder / "place", files, git=git)) as project:
+            if in_container and not ordinary_storage().startswith("("):
+                settings = home / ".config/containers/storage.conf"
+                settings.parent.mkdir(parents=True)
+                settings.write_text(ordinary_storage())
             for (kind, where), place in private.items():
                 sockets.enter_context(_private_folder(place, f"{SECRET}{kind}-{where}"))
             yield project
@@ -189,6 +197,12 @@ steps:
     retry: 1
     on: {{failed: next}}
 """
+
+
+def _missing_image(*, as_root: bool) -> str:
+    """Why there is no image for this user, in brackets."""
+    image = made_python_image() if as_root else ordinary_storage()
+    return image if image.startswith("(") else ""
 
 
 def _said(project: Project) -> str:

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -53,6 +54,8 @@ _OWN: Final = ("PATH", "HOME")
 class Engine:
     program: Path
     options: tuple[str, ...] = ()
+    identity: tuple[str, ...] = ()
+    """Options of a container that make its files those of the user who runs Podium."""
 
 
 class ContainerSandbox:
@@ -76,8 +79,7 @@ class ContainerSandbox:
         self._resolve = resolve
         self._engine = engine
         self._image = image
-        self._is_root = os.geteuid() == 0
-        self.owner: Final = (NOBODY, NOBODY) if self._is_root else None
+        self.owner: Final = (NOBODY, NOBODY) if os.geteuid() == 0 else None
 
     async def run(
         self, launch: Launch, policy: SandboxPolicy, *, on_output: OnOutput | None = None
@@ -104,7 +106,7 @@ class ContainerSandbox:
     ) -> Finished:
         name = f"podium-{secrets.token_hex(6)}"
         with _seccomp_options(self._engine) as calls:
-            options = (*calls, network, *_options(policy, launch, name=name, is_root=self._is_root))
+            options = (*calls, *self._engine.identity, network, *_options(policy, launch, name=name))
             argv = (*_command(self._engine), "run", *options, self._image, *launch.argv)
             bounds = limits.bounds_of(policy, SCRATCH, cgroups.Groups())
             bounds = replace(bounds, main=partial(_main_process, self._engine, name, launch))
@@ -156,8 +158,9 @@ def _working_engine(image: str) -> Engine | str:
     program = next(program for program in ENGINES if program.exists())
     message = ""
     # crun does not work on machines with both versions of control groups; runc does.
-    for options in ((), ("--runtime=runc",)) if program.name == "podman" else ((),):
-        engine = Engine(program, options)
+    all_options = ((), ("--runtime=runc",)) if program.name == "podman" else ((),)
+    for options, identity in product(all_options, _identities(program)):
+        engine = Engine(program, options, identity)
         # In a thread, because the first step with this image asks for it from within the event loop.
         with _seccomp_options(engine) as calls, ThreadPoolExecutor(1) as thread:
             finished = thread.submit(run_blocking, _probe(engine, calls, image)).result()
@@ -166,6 +169,17 @@ def _working_engine(image: str) -> Engine | str:
             return engine
         message = message or (finished.not_started or finished.stderr.text()).strip()
     return f"{program.name} cannot run it: {message}"
+
+
+def _identities(program: Path) -> tuple[tuple[str, ...], ...]:
+    """In a container of an ordinary user of podman, other numbers than that of its root mean users that own nothing here.
+
+    The number can be the same inside only if the machine has further ones for this user (/etc/subuid).
+    """
+    if os.geteuid() == 0:
+        return ((f"--user={NOBODY}:{NOBODY}",),)
+    own = f"--user={os.getuid()}:{os.getgid()}"
+    return (("--userns=keep-id", own), ("--user=0:0",)) if program.name == "podman" else ((own,),)
 
 
 def _probe(engine: Engine, calls: tuple[str, ...], image: str) -> Launch:
@@ -177,7 +191,7 @@ def _probe(engine: Engine, calls: tuple[str, ...], image: str) -> Launch:
         marker=name,
         timeout_s=PROBE_S,
     )
-    options = ("--network=none", *_options(SandboxPolicy(), launch, name=name, is_root=os.geteuid() == 0))
+    options = (*engine.identity, "--network=none", *_options(SandboxPolicy(), launch, name=name))
     return _engine_launch(launch, (*_command(engine), "run", *calls, *options, image, "true"))
 
 
@@ -205,10 +219,9 @@ def _command(engine: Engine) -> tuple[str, ...]:
     return (str(engine.program), *engine.options)
 
 
-def _options(policy: SandboxPolicy, launch: Launch, *, name: str, is_root: bool) -> Iterator[str]:
-    user = (NOBODY, NOBODY) if is_root else (os.getuid(), os.getgid())
+def _options(policy: SandboxPolicy, launch: Launch, *, name: str) -> Iterator[str]:
     yield from ("--rm", f"--name={name}", "--interactive", "--pull=never", "--read-only")
-    yield from ("--cap-drop=all", "--security-opt=no-new-privileges", f"--user={user[0]}:{user[1]}")
+    yield from ("--cap-drop=all", "--security-opt=no-new-privileges")
     yield "--ipc=private"
     size = "" if policy.scratch_bytes is None else f",size={policy.scratch_bytes}"
     for scratch in SCRATCH:
