@@ -23,14 +23,14 @@ steps:
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "calls"), [("", "passed", 2), (", usage: {input: 5, output: 0}", "failed", 2)]
+    ("usage", "status", "calls"), [("", "passed", 2), (", usage: {input: 5, output: 0}", "failed", 2)]
 )
 def test_a_refused_call_leaves_its_share_to_the_fallback(
-    tmp_path: Path, told: str, status: str, calls: int
+    tmp_path: Path, usage: str, status: str, calls: int
 ) -> None:
     """Unless the call used something before it was refused."""
     (tmp_path / "flow.yaml").write_text(FLOW)
-    (tmp_path / "cast.yaml").write_text(f"- {{match: {{step: b, attempt: 1}}, error: quota{told}}}\n")
+    (tmp_path / "cast.yaml").write_text(f"- {{match: {{step: b, attempt: 1}}, error: quota{usage}}}\n")
     world = ScriptedWorld(read_cast(tmp_path / "cast.yaml"))
 
     state = simulate(open_workflow(tmp_path / "flow.yaml"), world, inputs={}).state
