@@ -27,7 +27,7 @@ def native(tmp_path: Path, text: str) -> str:
             "(0 if steps.ask.outcome == 'passed' else 1)",
         ),
         ("command: [a], input_file: 'in/${context.x}.txt'", 'stdin: "workspace/in/${{ vars.x }}.txt"'),
-        ("command: [a], input_file: artifacts/Ask/said.txt", 'stdin: ".podium/artifacts/ask/said.txt"'),
+        ("command: [a], input_file: artifacts/Ask/said.txt", 'stdin: "${{ steps.ask.output }}"'),
         ("provider: claude, input_file: artifacts/Ask/said.txt", 'prompt: "{{ steps.ask.text }}"'),
         ("provider: claude, input_file: src/main.py", "Do what the file workspace/src/main.py says."),
         ("command: [a], on: {failure: {goto: _error}}", "else: fail"),

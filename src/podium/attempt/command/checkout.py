@@ -97,7 +97,7 @@ async def run_in(
     argv = report_words(suite, _argv(host, step, verb, names, workspace), workspace.tmp)
     stdin = None
     if verb.stdin is not None:
-        source = (verb.stdin, names, workspace.folder, host.artifacts_dir)
+        source = (verb.stdin, names, workspace.folder, host.run_dir, host.artifacts_dir)
         stdin = await to_thread.run_sync(stdin_of, *source)
     timeout_s = float("inf") if started.timeout is None else started.timeout / 1000
     launch, policy = build_launch(

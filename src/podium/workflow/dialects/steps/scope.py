@@ -13,7 +13,6 @@ from podium.workflow.dialects.steps.text import Meaning, Part, Ref
 from podium.workflow.dialects.translation import Names, Translation, name_of
 from podium.workflow.source.nodes import Node, fields, text
 
-ARTIFACTS: Final = ".podium/artifacts"
 FOLDER: Final = "workspace"
 """The folder where every step starts and which every path is relative to."""
 
@@ -36,8 +35,6 @@ class Scope:
     """The output files of steps: the step by the path below the folder."""
     shims: Mapping[Shim, str]
     """The names of agents that are separate programs."""
-    at_top: frozenset[str]
-    """The steps outside of loops and blocks, whose artifacts have a path that is known in advance."""
     read: dict[str, Node] = field(default_factory=dict)
     """Keys of the context that are read, each with a place that reads it."""
     env: set[str] = field(default_factory=set)
@@ -70,14 +67,7 @@ class Scope:
 
     def maker_of(self, path: str) -> str | None:
         """The step that writes this file, if there is one."""
-        return self.files.get(_below(path))
-
-    def artifact_path(self, path: str) -> str | None:
-        """The path of the whole output of a step; None if the file is not one, or its step may run several times."""
-        maker = self.maker_of(path)
-        if maker is None or maker not in self.at_top or "${" in path:
-            return None
-        return f"{ARTIFACTS}/{self.names[maker]}/{posixpath.relpath(_below(path), f'artifacts/{maker}')}"
+        return self.files.get(posixpath.normpath(path.removeprefix(f"{FOLDER}/")))
 
     def path(self, node: Node) -> str:
         """A path from the root of the project; a path that leaves the project is reported later by the reader."""
@@ -131,11 +121,6 @@ class Scope:
         if result not in RESULTS:
             return None
         return self.exit_code(step) if result == "exit_code" else f"steps.{self.names[step]}.{result}"
-
-
-def _below(path: str) -> str:
-    """The path below the folder that all steps work in."""
-    return posixpath.normpath(path.removeprefix(f"{FOLDER}/"))
 
 
 def artifact(step: str, file: str) -> str:

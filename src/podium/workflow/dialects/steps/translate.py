@@ -63,7 +63,6 @@ def _file(root: Node, translation: Translation) -> Node:
             if (output_file := text(fields(step).get("output_file")))
         },
         shims=shims,
-        at_top=frozenset(_name(step) for step in items(entries.get("steps"))),
     )
     steps = _block(items(entries.get("steps")), scope, translation, top=entries.get("secrets"))
     file: dict[str, Any] = {

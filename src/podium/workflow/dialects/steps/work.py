@@ -80,21 +80,14 @@ def _output(step: Node, scope: Scope, translation: Translation) -> dict[str, Any
 
 
 def _stdin(step: Node, scope: Scope, translation: Translation) -> Any:
-    """The input: files of the project, and the whole output of earlier steps whose output files are named.
-
-    A step inside a loop has an output per round, of which only an expression knows the right one; it has the first kilobytes.
-    """
+    """The input: files, or the output of earlier steps whose output files are named."""
     files = _files(step)
     if not files:
         return None
-    outputs_at = {file: scope.artifact_path(str(file.value)) for file in files}
-    if all(at is not None or scope.maker_of(str(file.value)) is None for file, at in outputs_at.items()):
-        paths = [
-            _input(file, scope, translation) if at is None else new_node(at, file)
-            for file, at in outputs_at.items()
-        ]
-        return paths if len(paths) > 1 else paths[0]
     makers = [scope.names[maker] for file in files if (maker := scope.maker_of(str(file.value))) is not None]
+    if not makers:
+        paths = [_input(file, scope, translation) for file in files]
+        return paths if len(paths) > 1 else paths[0]
     if len(makers) < len(files):
         message = "input_files mixes files of the project with output files of steps"
         translation.add_problem(files[0], 5, message, "let one step print them all")
