@@ -30,6 +30,7 @@ _REASONS: Final = {
     "quota": "the agent's quota is used up",
 }
 _LIMIT_MESSAGE: Final = re.compile(r'the limit on (\w+) of (?:the run|"(.*?)") is reached: ')
+_ADDED: Final = re.compile(r"\$?([\d.]+) (?:spent|of unknown cost|reserved|requested)")
 _DECISIONS: Final = {"reject": "rejected", "abort": "aborted", "fail": "failed"}
 
 
@@ -204,9 +205,14 @@ class ReachedLimit(NamedTuple):
     unit: str
     step: str
     """The address of the step that declares it; empty for a limit of the run."""
+    needed: float = 0
+    """What the refused attempt would have brought it to, if the message says so."""
 
 
 def limit_of_message(message: str) -> ReachedLimit | None:
     """The limit that a message of `core.decide.limit_text` is about; None for any other text."""
     match = _LIMIT_MESSAGE.match(message)
-    return None if match is None else ReachedLimit(match[1], match[2] or "")
+    if match is None:
+        return None
+    amounts = (float(number) for number in _ADDED.findall(message, match.end()))
+    return ReachedLimit(match[1], match[2] or "", sum(amounts))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from podium.core.payloads import Rebase, rebase_in
 from podium.views.run.view import Pending, RunView, StepView, comparison_base, failure_before, hand_folder
-from podium.views.run.why import limit_of_message
+from podium.views.run.why import ReachedLimit, limit_of_message
 from podium.views.text.landing import landing_note, merge_command
 
 
@@ -75,6 +75,9 @@ ACTIONS = {
 def next_steps(view: RunView) -> Iterator[Hint]:
     """The most useful commands now, the best first."""
     run = view.run
+    if view.status == "paused":
+        yield Hint(f"podium resume {run}", "to resume it")
+        return
     for pending in view.pending:
         look = look_at(view, pending)
         yield from () if look is None else (look,)
@@ -99,13 +102,19 @@ def next_steps(view: RunView) -> Iterator[Hint]:
                 if step.reason == "in_the_way" and step.outcome == "failed":
                     why = "to land it after you have moved the files in the way"
                     yield Hint(f"podium rerun {run} {shlex.quote(step.path)}", why)
+            if any(step.reason == "auth" and step.outcome == "error" for step in view.steps):
+                yield Hint("podium agents", "to see how the agent logs in")
             yield Hint(f"podium logs {run} --failed", "to see the output of the failed attempts")
             yield from _ways_on(view)
             if view.tree is not None and view.tree != view.base:
                 yield Hint(f"podium diff {run}", "to see what it did")
         case "cancelled":
             yield Hint(f"podium show {run}", "to see what it did")
-        case "interrupted" | "parked" | "paused":
+        case "parked" if any(pending.actions for pending in view.pending):
+            yield Hint(f"podium resume {run}", "to be asked at the terminal")
+        case "parked":
+            yield Hint(f"podium resume {run}", "to wait for it here")
+        case "interrupted":
             yield Hint(f"podium resume {run}", "to resume it")
         case "running" | "waiting":
             yield Hint(f"podium events {run} -f", "to watch it")
@@ -120,7 +129,7 @@ def _ways_on(view: RunView) -> Iterator[Hint]:
     reached = limit_of_message(view.message) if view.status == "limited" else None
     if reached is not None and not reached.step:
         why = "to raise the limit that stopped it and continue"
-        yield Hint(f"podium raise {view.run} {reached.unit}={_doubled(view, reached.unit)}", why)
+        yield Hint(f"podium raise {view.run} {reached.unit}={_enough(view, reached)}", why)
     elif rebase is not None:
         why = f"to let {rebase.step} continue on top of {rebase.branch}, check the result and land it"
         yield Hint(f"podium resume {view.run}", why)
@@ -137,12 +146,13 @@ def _refused_landing(view: RunView) -> Rebase | None:
     return next((rebase for step in failed if (rebase := rebase_in(step.result)) is not None), None)
 
 
-def _doubled(view: RunView, unit: str) -> str:
-    """Twice the limit in force, as it is written in a file."""
-    limit = next((each.limit for each in view.limits if each.unit == unit), None)
+def _enough(view: RunView, reached: ReachedLimit) -> str:
+    """Twice the limit in force, or more if the refused attempt needs more, as it is written in a file."""
+    limit = next((each.limit for each in view.limits if each.unit == reached.unit), None)
     if limit is None:
         return "VALUE"
-    return f"{2 * limit:.0f}s" if unit == "time" else f"{2 * limit:g}"
+    value = max(2 * limit, reached.needed)
+    return f"{value:.0f}s" if reached.unit == "time" else f"{value:.10g}"
 
 
 def _wants_context(step: StepView) -> bool:
