@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.app.run.start import RunRequest, StartedRun, start_run
@@ -49,6 +51,26 @@ def change_of(started: StartedRun, state: State) -> str:
     if repository is None or base is None or head in (None, base):
         return ""
     return diff(repository, base, head).text
+
+
+def check_new_folder(folder: Path) -> None:
+    """Artifacts are written only where nothing is, so that no link leads them elsewhere."""
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise ConfigurationError(
+            f'"{folder}" is not a new or empty folder', hint="choose another --artifacts"
+        )
+
+
+def copy_artifacts(run_dir: Path, folder: Path) -> None:
+    """Copy what the step published, before its run is deleted; links are not followed."""
+    source = run_dir / "artifacts"
+    check_new_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(source.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            target = folder / path.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
 
 
 def _find(block: Block, names: list[str], path: str) -> Step:

@@ -11,7 +11,7 @@ import anyio
 import click
 
 from podium.app.author.load import parse_inputs
-from podium.app.run.run_step import change_of, step_run
+from podium.app.run.run_step import change_of, check_new_folder, copy_artifacts, step_run
 from podium.app.run.start import RunRequest
 from podium.app.values import parse_settings, parse_vars, read_values
 from podium.files.project_paths import STATE_DIR
@@ -52,6 +52,13 @@ if TYPE_CHECKING:
     help="Sandbox level: auto (default), container, bubblewrap, limits or none.",
     shell_complete=complete_sandbox,
 )
+@click.option(
+    "--artifacts",
+    "artifacts_dir",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="New or empty folder for the artifacts of the step, which are discarded otherwise.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def command(  # noqa: PLR0913  # one argument per option
     project: Project,
@@ -64,6 +71,7 @@ def command(  # noqa: PLR0913  # one argument per option
     dirty: bool,
     no_human: bool,
     sandbox: str | None,
+    artifacts_dir: Path | None,
     as_json: bool,
 ) -> int:
     """Run STEP of the workflow FILE once, with its gates and attempts, and print what it changed.
@@ -72,6 +80,8 @@ def command(  # noqa: PLR0913  # one argument per option
     STEP is a name, or block/name. A step that reads results of other steps cannot run alone; the missing ones
     are named.
     """
+    if artifacts_dir is not None:
+        check_new_folder(artifacts_dir)
     definition = project.load(file, settings=parse_settings((), sandbox=sandbox))
     workflow = definition.workflow
     request = RunRequest(
@@ -94,6 +104,8 @@ def command(  # noqa: PLR0913  # one argument per option
                 state = anyio.run(driving)
                 code = display.finish(state, hints=False)
                 text = "" if as_json else change_of(started, state)
+                if artifacts_dir is not None:
+                    copy_artifacts(apart.paths.run_dir(started.run), artifacts_dir)
         finally:
             apart.close()
     if text:
