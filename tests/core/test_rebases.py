@@ -76,6 +76,14 @@ def test_a_failure_of_another_kind_goes_back_to_the_work_as_it_was() -> None:
     assert tree_at_start(game.state) == BASE
 
 
+def test_a_landing_that_passed_and_leads_back_moves_nothing() -> None:
+    game = Game(flow(agent("write"), landing(on=on(passed=0))))
+    game.end_with_change("write")
+    game.end("land", result={"output": {"branch": "main", "commit": "c1"}, "rebase": RECORD})
+
+    assert game.at("write~2").place.start == "write#1"
+
+
 def test_landings_before_the_work_was_moved_are_part_of_the_branch() -> None:
     first = Step("first", Git(land="main"), touches=())
     game = Game(flow(agent("write"), first, agent("more"), landing(on=on(conflict=2))))
