@@ -75,6 +75,9 @@ OUTPUT_CASES: Final = {
         for runner in ("go", "cargo", "unittest", "node")
         for name, unit in _UNITS.items()
     },
+    "programs: long Makefiles": (OUTPUT, 'from podium.workflow.test_gates.programs import programs_behind; files = {f"{n}/Makefile": b"\\t$(A) tools/a.sh x\\n" * 12_000 for n in range(100)}; programs_behind(("make", "test"), "", files, files.__getitem__)'),
+    "programs: quotes without an end": (OUTPUT, 'from podium.workflow.test_gates.programs import programs_behind; programs_behind(("make", "test"), "", ["Makefile"], lambda _: b"\\"" * MEGA)'),
+    "programs: a deep package.json": (OUTPUT, 'from podium.workflow.test_gates.programs import programs_behind; programs_behind(("npm", "test"), "", ["package.json"], lambda _: b"[" * MEGA)'),
     "output: other tests than before": (OUTPUT, 'compared([f"t{n}::a" for n in range(60_000)], [f"u{n}::a" for n in range(60_000)])'),
     "output: failures in many changed files": (OUTPUT, 'compared([], [f"t{n}::a" for n in range(60_000)], [f"tests/t{n}.py" for n in range(5_000)])'),
     **{
@@ -97,6 +100,44 @@ OUTPUT_CASES: Final = {
     "jest: deep": (OUTPUT, 'jest(b\'{"testResults":\' + b"[" * (16 * MEGA))'),
     "jest: many tests": (OUTPUT, 'jest(b\'{"testResults":[{"name":"a","status":"passed","assertionResults":[\' + b\'{"fullName":"a","status":"passed"},\' * 190_000 + b\'{"fullName":"a","status":"passed"}]}]}\')'),
 }  # fmt: skip
+
+WORK: Final = """
+import os, subprocess, tempfile
+from pathlib import Path
+from podium.attempt.command.suite import changed_inline_tests, changed_test_files
+from podium.attempt.command.suite_command import SuiteCommand
+from podium.git.repository import find, make_store, tree_of
+root = Path(tempfile.mkdtemp())
+def git(*args):
+    command = ("git", "-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.compression=1", *args)
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.strip()
+git("init", "-q")
+(root / "Makefile").write_text("test:\\n\\ttrue\\n")
+git("add", "-A")
+git("commit", "-qm", "1")
+def work(name, size):
+    before = git("rev-parse", "HEAD")
+    (root / name).touch()
+    os.truncate(root / name, size)
+    git("add", "-A")
+    git("commit", "-qm", "2")
+    store = root.with_name(root.name + "-store")
+    make_store(store, "sha1") if not store.exists() else None
+    return find(root, store), before, git("rev-parse", "HEAD")
+def judge(runner, repository, before, now):
+    trees = tree_of(repository, before), tree_of(repository, now)
+    suite = SuiteCommand(runner, ("make", "test"), "", None, (), (), ("**/Cargo.toml",))
+    changed_inline_tests(repository, *trees, suite)
+    changed_test_files(repository, *trees, suite, ())
+"""
+WORK_CASES: Final = {
+    "work: a large file of code": (WORK + 'made = work("app.py", 200 << 20)', 'judge("pytest", *made)'),
+    "work: a large manifest": (WORK + 'made = work("Cargo.toml", 200 << 20)', 'judge("cargo", *made)'),
+    "work: a large Makefile": (
+        WORK + 'work("Makefile", 200 << 20); made = work("app.py", 1)',
+        'judge("pytest", *made)',
+    ),
+}
 
 MORE: Final = """
 import os, tempfile

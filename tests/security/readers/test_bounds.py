@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.security.readers.hostile_output import MORE_CASES, OUTPUT_CASES
+from tests.security.readers.hostile_output import MORE_CASES, OUTPUT_CASES, WORK_CASES
 from tests.security.readers.hostile_streams import ANSWER_CASES, FILE_CASES, SERVICE_CASES, STREAM_CASES
 
 pytestmark = pytest.mark.security
@@ -85,7 +85,7 @@ CASES = {
     "session: many files": (SESSIONS + '\n[made(f"{n}.jsonl", 1) for n in range(5000)]', 'assert len(_read(home, ["*.jsonl"])) == 1000'),
     "session: a link": (SESSIONS, 'os.symlink("/dev/zero", home / "a.jsonl"); assert _read(home, ["*.jsonl"]) == {}'),
 }  # fmt: skip
-CASES |= STREAM_CASES | ANSWER_CASES | SERVICE_CASES | FILE_CASES | OUTPUT_CASES | MORE_CASES
+CASES |= STREAM_CASES | ANSWER_CASES | SERVICE_CASES | FILE_CASES | OUTPUT_CASES | MORE_CASES | WORK_CASES
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -22,8 +22,8 @@ from podium.core.globs import glob_matches
 from podium.core.types import Tree
 from podium.git.repository import Repository, trees
 from podium.git.trees.diff import changed_paths
-from podium.git.trees.listing import FOLDER, files, read_listing
-from podium.git.trees.snapshot import read_blobs
+from podium.git.trees.listing import FOLDER, Entry, files, read_listing
+from podium.git.trees.snapshot import read_small_blobs
 from podium.process.output import CapturedOutput
 from podium.workflow.test_gates.files import (
     INLINE_RUNNERS,
@@ -42,6 +42,8 @@ from podium.workflow.test_gates.steering import LOCKS_OF, MANIFESTS
 
 _SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
 """Node reports a file without tests, or whose process ended early, as a test with the name of the file."""
+MAX_SOURCE: Final = 4 << 20
+"""Bytes of the longest file that is read; a longer one counts as one with tests inside."""
 NO_TESTS: Final = 5
 """The exit code of pytest, and of unittest since Python 3.12, if there were no tests."""
 
@@ -222,17 +224,26 @@ def changed_inline_tests(
     paths = [path for path in changed_paths(repository, before, now) if may_have_inline_tests(path)]
     if not paths or suite.runner not in INLINE_RUNNERS:
         return ()
-    return tuple(
+    candidates = [path for path in paths if not is_test_file(path, suite.files)]
+    places = [(path, entry) for path in candidates for entry in _entries(repository, path, (before, now))]
+    # Read together, because the work may have changed thousands of files.
+    contents = read_small_blobs(trees(repository), [entry.name for _, entry in places], MAX_SOURCE)
+    inline = {
         path
-        for path in paths
-        if not is_test_file(path, suite.files)
-        and any(has_inline_tests(path, content) for content in _contents(repository, path, (before, now)))
-    )
+        for (path, _), content in zip(places, contents, strict=True)
+        if content is None or has_inline_tests(path, content)
+    }
+    return tuple(path for path in candidates if path in inline)
 
 
 def _contents(repository: Repository, path: str, of: tuple[Tree, ...]) -> Iterator[bytes]:
+    names = [entry.name for entry in _entries(repository, path, of)]
+    return (content or b"" for content in read_small_blobs(trees(repository), names, MAX_SOURCE))
+
+
+def _entries(repository: Repository, path: str, of: tuple[Tree, ...]) -> Iterator[Entry]:
     folder, _, name = path.rpartition("/")
     for tree in of:
         entry = read_listing(trees(repository), tree).get(folder, {}).get(name)
         if entry is not None and entry.mode != FOLDER:
-            yield from read_blobs(trees(repository), [entry.name])
+            yield entry

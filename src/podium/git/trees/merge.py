@@ -14,8 +14,12 @@ from podium.git.repository import Person, Repository, Signature, tree_of, trees,
 from podium.git.trees.links import escaping_links
 from podium.git.trees.listing import Listing
 from podium.git.trees.names import fold_name
-from podium.git.trees.snapshot import Snapshot, read_blobs, read_snapshot
+from podium.git.trees.snapshot import Snapshot, read_small_blobs, read_snapshot
 
+MAX_EXCERPTED: Final = 4 << 20
+"""Bytes of the longest file of which the first conflict is shown."""
+MAX_SEARCHED: Final = 64 << 20
+"""Bytes of the longest file that is searched for conflict markers that were left in it."""
 EXCERPT_LINES: Final = 60
 
 MERGED_BEFORE: Final = "what was there before"
@@ -83,7 +87,10 @@ def files_with_markers(repository: Repository, tree: Tree, paths: Iterable[str])
     return tuple(
         path
         for path in paths
-        if any(_MARKER.fullmatch(line) for line in _content(repository, snapshot, path).splitlines())
+        if any(
+            _MARKER.fullmatch(line)
+            for line in _content(repository, snapshot, path, MAX_SEARCHED).splitlines()
+        )
     )
 
 
@@ -113,7 +120,7 @@ def _clashes(
 
 def _excerpt(repository: Repository, snapshot: Snapshot, path: str, sides: Mapping[str, str]) -> str:
     """The first conflict in the file, with names of the sides instead of the ids of temporary commits."""
-    lines = _content(repository, snapshot, path).splitlines()
+    lines = _content(repository, snapshot, path, MAX_EXCERPTED).splitlines()
     first = next((at for at, line in enumerate(lines) if line.startswith("<<<<<<< ")), None)
     if first is None:
         return ""
@@ -123,12 +130,14 @@ def _excerpt(repository: Repository, snapshot: Snapshot, path: str, sides: Mappi
     return excerpt
 
 
-def _content(repository: Repository, snapshot: Snapshot, path: str) -> str:
+def _content(repository: Repository, snapshot: Snapshot, path: str, most: int) -> str:
+    """The text of a file of at most so many bytes; empty for any other."""
     folder, _, name = path.rpartition("/")
     entry = snapshot.listing.get(folder, {}).get(name)
     if entry is None or not entry.mode.startswith("100"):
         return ""
-    return next(read_blobs(trees(repository), [entry.name])).decode("utf-8", "replace")
+    content = next(read_small_blobs(trees(repository), [entry.name], most)) or b""
+    return content.decode("utf-8", "replace")
 
 
 def _combined_clashes(repository: Repository, merged: Tree, sides: tuple[Tree, Tree]) -> tuple[Clash, ...]:

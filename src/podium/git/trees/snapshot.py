@@ -80,6 +80,14 @@ def read_blobs(git: Git, names: list[str], *, most: int = MAX_OUTPUT) -> Iterato
         yield from _contents(_read(git, batch, limit=min(MAX_OUTPUT, BATCH_BYTES + most)).out, batch)
 
 
+def read_small_blobs(git: Git, names: list[str], most: int) -> Iterator[bytes | None]:
+    """The contents in the given order; None for one with more bytes than `most`, which is not even read."""
+    is_small = [size <= most for size in _sizes(git, names)]
+    contents = read_blobs(git, [name for name, small in zip(names, is_small, strict=True) if small])
+    for small in is_small:
+        yield next(contents) if small else None
+
+
 def _read(git: Git, names: list[str], *, limit: int = MAX_OUTPUT) -> Answer:
     stdin = "".join(f"{name}\n" for name in names).encode()
     return run(git, "cat-file", "--batch", "--buffer", stdin=stdin, limit=limit)
@@ -103,17 +111,23 @@ def _missing(name: str) -> GitError:
     )
 
 
+def _sizes(git: Git, names: list[str]) -> list[int]:
+    if not names:
+        return []
+    stdin = "".join(f"{name}\n" for name in names).encode()
+    answers = run(git, "cat-file", "--batch-check=%(objectsize)", "--buffer", stdin=stdin).out.split(b"\n")
+    for name, answer in zip(names, answers, strict=False):
+        if not answer.isdigit():
+            raise _missing(name)
+    return [int(answer) for answer in answers[: len(names)]]
+
+
 def _batches(git: Git, names: list[str]) -> Iterator[list[str]]:
     if not names:
         return
-    stdin = "".join(f"{name}\n" for name in names).encode()
-    sizes = run(git, "cat-file", "--batch-check=%(objectsize)", "--buffer", stdin=stdin).out.split(b"\n")
     batch: list[str] = []
     total = 0
-    for name, answer in zip(names, sizes, strict=False):
-        if not answer.isdigit():
-            raise _missing(name)
-        size = int(answer)
+    for name, size in zip(names, _sizes(git, names), strict=True):
         if batch and total + size > BATCH_BYTES:
             yield batch
             batch, total = [], 0

@@ -77,6 +77,7 @@ _GOAL_FILES: Final = {
 """Where tools that start others keep what they start."""
 _MAX_FILES: Final = 100
 _MAX_TEXT: Final = 256 << 10
+"""Bytes that are searched, of all files together: splitting them into words takes long."""
 _RECIPE: Final = re.compile(r"^[ \t@+-]*(?:[\w-]+[ \t]*[:=][ \t]+)?")
 """The text before the command in a line of a Makefile, a shell script or a YAML file."""
 
@@ -92,10 +93,13 @@ def programs_behind(
     names = {name for command in commands for word in command for name in _GOAL_FILES.get(word, ())}
     texts = [path for path in files if PurePosixPath(path).name in names][:_MAX_FILES]
     programs: set[str] = set()
-    while texts and len(programs) < _MAX_FILES:
-        path = texts.pop()
+    left = _MAX_TEXT
+    while texts and left > 0 and len(programs) < _MAX_FILES:
+        path = texts.pop(0)
         folder = "." if PurePosixPath(path).name not in names else str(PurePosixPath(path).parent)
-        for program in _started(path, read(path)[:_MAX_TEXT]):
+        content = read(path)[:left]
+        left -= len(content)
+        for program in _started(path, content):
             place = normpath(f"{folder}/{program}")
             if place in files and place not in programs:
                 programs.add(place)
