@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.engine import Cost
-from bench.startup import compiled_in
+from bench.startup import compiled_in, new_project
 
 WORKFLOW: Final = "podium: 1\nname: idle\nsteps:\n  hold: {wait: {timer: 10m}}\n"
 EMPTY: Final = 'podium: 1\nname: empty\nsteps:\n  done: {run: ["true"]}\n'
@@ -44,11 +44,8 @@ def costs() -> tuple[Cost, ...]:
 
 def _watching() -> float:
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "project"
-        folder.mkdir()
-        (folder / "w.yaml").write_text(EMPTY, "utf-8")
-        (folder / ".gitignore").write_text(".podium/\nnode_modules/\n", "utf-8")
-        subprocess.run(("git", "init", "--quiet"), cwd=folder, check=True)
+        files = {"w.yaml": EMPTY, ".gitignore": ".podium/\nnode_modules/\n"}
+        folder = new_project(Path(name) / "project", files)
         for number in range(IGNORED_FOLDERS):
             package = folder / f"node_modules/p{number}"
             package.mkdir(parents=True)
