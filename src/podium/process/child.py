@@ -17,17 +17,25 @@ from podium.process import process_tree
 from podium.process.launch import Launch
 from podium.process.limits import wrapper
 from podium.process.procfs import MARKER_VARIABLE, open_pidfd
+from podium.process.terminal import controlling_terminal
 
 
 class Child:
     """A running child with its pipes. Leave the `with` block only after its process tree has been ended."""
 
-    def __init__(self, launch: Launch, *, name: str) -> None:
-        """Start the child; raises OSError if the program, the folder or the input is not available."""
+    def __init__(self, launch: Launch, *, name: str, terminal: int | None = None) -> None:
+        """Start the child; raises OSError if the program, the folder or the input is not available.
+
+        With `terminal`, the descriptor of a terminal, the child has no pipes.
+        """
         program = _program(launch)
-        prefix = wrapper(launch.limits) if launch.limits else ()
+        prefix = (
+            *(() if terminal is None else controlling_terminal()),
+            *(wrapper(launch.limits) if launch.limits else ()),
+        )
         marker = f"{launch.marker}/{name}"
-        stdin = _open_stdin(launch.stdin)
+        stdin = _open_stdin(launch.stdin) if terminal is None else os.dup(terminal)
+        output = subprocess.PIPE if terminal is None else terminal
         try:
             with process_tree.starting:
                 self._popen = subprocess.Popen(  # noqa: S603 - its purpose is to start what the user declared
@@ -36,8 +44,8 @@ class Child:
                     cwd=launch.cwd,
                     env={**launch.env, MARKER_VARIABLE: marker},
                     stdin=stdin,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    stdout=output,
+                    stderr=output,
                     bufsize=0,
                     pass_fds=launch.fds,
                     start_new_session=True,
@@ -48,11 +56,10 @@ class Child:
         finally:
             os.close(stdin)
         self.pidfd: Final = open_pidfd(self._popen.pid)
-        assert self._popen.stdout is not None
-        assert self._popen.stderr is not None
-        self.stdout: Final = self._popen.stdout.fileno()
-        self.stderr: Final = self._popen.stderr.fileno()
-        for pipe in (self.stdout, self.stderr):
+        self._pipes = [pipe for pipe in (self._popen.stdout, self._popen.stderr) if pipe is not None]
+        self.outputs: Final = tuple(pipe.fileno() for pipe in self._pipes)
+        """Its stdout and stderr; empty if it has a terminal."""
+        for pipe in self.outputs:
             os.set_blocking(pipe, False)
 
     def __enter__(self) -> Self:
@@ -62,8 +69,7 @@ class Child:
         if self.has_ended():
             self._popen.wait()
         process_tree.unregister(self.root)
-        for pipe in (self._popen.stdout, self._popen.stderr):
-            assert pipe is not None
+        for pipe in self._pipes:
             pipe.close()
         if self.pidfd is not None:
             os.close(self.pidfd)

@@ -15,6 +15,7 @@ from podium.process.bounds import Bounds
 from podium.process.environment import check_env
 from podium.process.limits import Limits
 from podium.process.output import CapturedOutput, OutputLimits
+from podium.process.terminal import Terminal
 from podium.redaction.mask import Mask
 
 NOTHING_HIDDEN: Final = Mask()
@@ -46,6 +47,8 @@ class Launch:
     """Identifies the run in the child's environment; unique on the machine. See sweep."""
     stdin: bytes | Path | None = field(default=None, repr=False)
     """Bytes, a file, or None for empty input (R189)."""
+    terminal: Terminal | None = None
+    """The user's terminal, to which the child's own is relayed; its output is not stored then, and it has no other input."""
     timeout_s: float = 300.0
     first_output_s: float = math.inf
     """How long it may take until its first output on either stream; after that, `silence_s` applies."""

@@ -32,7 +32,7 @@ class PipeReader:
         self._has_pidfd = False
 
     def attach(self, child: Child) -> None:
-        self._sinks = dict(zip((child.stdout, child.stderr), self._streams, strict=True))
+        self._sinks = dict(zip(child.outputs, self._streams, strict=False))
         self._has_pidfd = child.pidfd is not None
         for handle in (*self._sinks, *(() if child.pidfd is None else (child.pidfd,))):
             self._epoll.register(handle, select.EPOLLIN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from podium.process.child import Child, new_name
 from podium.process.launch import Finished, Launch
 from podium.process.output import CapturedOutput, OnOutput, OutputSink, StreamName
 from podium.process.pipes import PipeReader
+from podium.process.terminal import TerminalRelay
 
 LINGER_S: Final = 0.2
 STRAY_GRACE_S: Final = 1.0
@@ -36,12 +37,18 @@ async def run(launch: Launch, *, on_output: OnOutput | None = None) -> Finished:
     process_tree.adopt_orphans()
     started = time.monotonic()
     name = new_name()
-    with _sinks(launch, name, on_output) as sinks, PipeReader(*sinks) as reader:
+    with (
+        _sinks(launch, name, on_output) as sinks,
+        PipeReader(*sinks) as reader,
+        nullcontext() if launch.terminal is None else TerminalRelay(launch.terminal) as relay,
+    ):
         try:
-            child = Child(launch, name=name)
+            child = Child(launch, name=name, terminal=None if relay is None else relay.slave)
         except OSError as error:
             return _not_started(error, sinks, launch, started)
         with child:
+            if relay is not None:
+                relay.start()
             end = await _run_to_end(child, launch, reader)
             exit_code, signal = child.exit()
             return Finished(

@@ -127,6 +127,7 @@ def wrap_launch(
         own_net=policy.network != "open",
         seccomp=calls,
         scratch_bytes=policy.scratch_bytes if bubblewrap_argv.can_size_memory() else None,
+        own_terminal=launch.terminal is not None,
     )
     argv = (*_count_inside(policy, is_root=is_root), *before, program, *launch.argv[1:])
     return replace(

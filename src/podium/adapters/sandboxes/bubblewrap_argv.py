@@ -43,8 +43,10 @@ _NAMES: Final = ("resolv.conf",)
 
 _APART: Final = (
     *("--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-pid", "--unshare-uts"),
-    *("--unshare-cgroup-try", "--die-with-parent", "--new-session"),
+    *("--unshare-cgroup-try", "--die-with-parent"),
 )
+_NEW_SESSION: Final = "--new-session"
+"""Takes the controlling terminal away. A process on a terminal of its own keeps that one."""
 _LINKER: Final = ("LD_", "GLIBC_TUNABLES", "GCONV_PATH", "LOCPATH", "MALLOC_", "NLSPATH")
 
 
@@ -60,13 +62,16 @@ class View:
     """A descriptor with a filter of system calls."""
     scratch_bytes: int | None = None
     """The size of each of the folders in memory."""
+    own_terminal: bool = False
+    """Whether the process has a terminal that nothing else uses."""
 
 
 def command_line(
     view: View, argv: Iterable[str], env: Mapping[str, str], *, is_root: bool
 ) -> tuple[str, ...]:
     """The whole command line. Variables for the dynamic linker in `env` must not be in bubblewrap's own environment."""
-    namespaces = (*_APART, *(("--unshare-net",) if view.own_net else ()))
+    session = () if view.own_terminal else (_NEW_SESSION,)
+    namespaces = (*_APART, *session, *(("--unshare-net",) if view.own_net else ()))
     calls = () if view.seccomp is None else ("--seccomp", str(view.seccomp))
     end = (*calls, "--chdir", str(view.cwd), *_linker_variables(env), "--", *argv)
     outside_dev, below_dev = _split_at_dev(view)
