@@ -10,6 +10,7 @@ import pytest
 from podium.core.events import (
     AttemptDoubted,
     AttemptEnded,
+    AttemptTaken,
     CancelAsked,
     FactsFound,
     GuidanceGiven,
@@ -22,7 +23,8 @@ from podium.core.events import (
     SignalReceived,
     WaitEnded,
 )
-from podium.core.evolve.evolve import initial
+from podium.core.evolve.evolve import evolve, initial
+from podium.core.evolve.lifecycle import IllegalEvent
 from podium.core.handle import handle
 from podium.core.messages import (
     Approve,
@@ -253,6 +255,19 @@ def test_guidance_is_kept_for_the_next_worker() -> None:
     effect: Any = game.state.pending[("attempt", Address("b"))]
     assert effect.started.guidance == ("be brief",)
     assert game.state.guidance == ()
+
+
+def test_a_person_takes_only_an_attempt_that_is_running() -> None:
+    game = Game(flow(agent("a"), agent("b")))
+    game.send(AttemptTaken(Millis(0), Address("a"), 1, "ann", "claude"))
+    assert handle(game.state, AttemptTaken(NOW, Address("a"), 2, "ann", "claude"), NOW) == ()
+    assert handle(game.state, AttemptTaken(NOW, Address("b"), 1, "ann", "claude"), NOW) == ()
+    assert [(event.path, event.by) for event in game.events(AttemptTaken)] == [("a", "ann")]
+    game.end("a")
+    assert game.in_flight() == ["b"]
+    assert handle(game.state, AttemptTaken(NOW, Address("a"), 1, "ann", "claude"), NOW) == ()
+    with pytest.raises(IllegalEvent):
+        evolve(game.state, AttemptTaken(NOW, Address("a"), 1, "ann", "claude"))
 
 
 def test_a_limit_can_only_be_raised() -> None:

@@ -12,6 +12,7 @@ from typing import get_args
 from podium.core import effects, events, types
 from podium.core.codec import STORED_NAMES
 from podium.core.evolve.lifecycle import TABLE
+from podium.core.payloads import SCHEMA_VERSION
 from tools.pages import markdown
 from tools.pages.markdown import code, codes, table
 
@@ -26,6 +27,7 @@ SAYS = {
     "RunStarted": "A run of this workflow started, with these inputs, on this tree.",
     "StepExpanded": "A scope opened; the number of its children and the items of a loop are now fixed.",
     "AttemptStarted": "An attempt got a slot and a reservation and must be performed.",
+    "AttemptTaken": "A person does the work of this attempt, in the agent's own program.",
     "AttemptEnded": "An attempt ended, with its result, tree, verdict and usage.",
     "AttemptDoubted": "It is not known whether this attempt took effect before a crash, and it must not be repeated without consent.",
     "AttemptQueued": "Another attempt is queued, with this feedback.",
@@ -58,7 +60,7 @@ def page() -> str:
     return markdown.page(
         "Events",
         INTRO,
-        f"The schema version is {events.SCHEMA_VERSION}. There are {len(run) + len(instance)} kinds.",
+        f"The schema version is {SCHEMA_VERSION}. There are {len(run) + len(instance)} kinds.",
         _overview((*run, *instance)),
         "## About the run",
         *(_section(kind, docs) for kind in run),

@@ -1,7 +1,7 @@
 """The events of a run: the facts that are stored and from which everything else is computed.
 
-Every decision is exactly one event, so that a crash cannot leave half a decision in the log. An event has the time
-of its turn; the store adds the rest in an envelope. Fields are JSON values or small records of them.
+Every decision is exactly one event, so that a crash cannot leave half a decision in the log. An event has the time of
+its turn; the store adds the rest in an envelope. Fields are JSON values or records.
 """
 
 from __future__ import annotations
@@ -10,14 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
-from podium.core.payloads import Amounts, RefusedMember, RunFacts, Verdict
-from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, RunStatus, Tree, Unit
-
-SCHEMA_VERSION = 1
-Result: TypeAlias = Mapping[str, Any]
-"""The fields of `steps.x` that are small enough for the log: output, text, files, exit_code, ..."""
-Role: TypeAlias = Literal["step", "gates", "finally", "question", "advice"]
-"""The role of an instance in its parent: an ordinary child, or one that the engine adds."""
+from podium.core.payloads import SCHEMA_VERSION, Amounts, RefusedMember, Result, RunFacts, Verdict
+from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, Role, RunStatus, Tree, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +108,15 @@ class AttemptEnded:
     """The earlier run that this answer was reused from, at no cost; empty if this run produced it."""
     protected: tuple[str, ...] = ()
     """Changed files that are accepted only if a person allows it; nothing else is wrong with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptTaken:
+    at: Millis
+    path: Address
+    attempt: int
+    by: str
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +371,7 @@ InstanceEvent: TypeAlias = (
     StepEntered
     | StepExpanded
     | AttemptStarted
+    | AttemptTaken
     | AttemptEnded
     | AttemptDoubted
     | AttemptQueued
@@ -393,8 +397,3 @@ RunEvent: TypeAlias = (
     RunStarted | CancelAsked | RunPaused | RunResumed | GuidanceGiven | LimitRaised | RunRecovered | RunEnded
 )
 Event: TypeAlias = InstanceEvent | RunEvent
-
-
-def unknown_calls(event: AttemptEnded) -> int:
-    """The calls of an attempt whose cost is unknown; at least one, even if the attempt reports none."""
-    return 0 if event.cost_known else max(1, event.used.calls)

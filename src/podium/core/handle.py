@@ -18,6 +18,7 @@ from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
     AttemptEnded,
+    AttemptTaken,
     CancelAsked,
     Event,
     FactsFound,
@@ -46,6 +47,7 @@ from podium.core.messages import (
     RaiseLimit,
     Recover,
     Refusal,
+    Report,
     Resume,
     Signal,
     Start,
@@ -56,10 +58,11 @@ from podium.core.state import Leaf, Scope, State
 from podium.core.types import Address, Millis
 
 Handled = tuple[Event, ...] | Refusal
-R = TypeVar("R", AttemptEnded, WaitEnded, FactsFound, JoinEnded)
+R = TypeVar("R", AttemptTaken, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 
 _REST: Final[Mapping[type[Event], Callable[[Event], tuple[Any, ...]]]] = {
-    kind: attrgetter(*kind.__slots__[1:]) for kind in (AttemptEnded, WaitEnded, FactsFound, JoinEnded)
+    kind: attrgetter(*kind.__slots__[1:])
+    for kind in (AttemptTaken, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 }
 """For each report, a getter of all fields but its time."""
 
@@ -70,7 +73,7 @@ def handle(state: State, message: Message, now: Millis) -> Handled:
     if state.started is None:
         return Refusal("not_started", "the run has not been started")
     match message:
-        case AttemptEnded() | WaitEnded() | FactsFound() | JoinEnded() | Fired() | Recover():
+        case AttemptTaken() | AttemptEnded() | WaitEnded() | FactsFound() | JoinEnded() | Fired() | Recover():
             return () if state.ended is not None else _report(state, message, now)
         case _:
             if state.ended is not None:
@@ -96,14 +99,12 @@ def _start(state: State, message: Start, now: Millis) -> Handled:
     )
 
 
-def _report(
-    state: State, message: AttemptEnded | WaitEnded | FactsFound | JoinEnded | Fired | Recover, now: Millis
-) -> tuple[Event, ...]:
+def _report(state: State, message: Report, now: Millis) -> tuple[Event, ...]:
     match message:
+        case AttemptTaken():
+            return (_with_time(message, now),) if _is_in_flight(state, message) else ()
         case AttemptEnded():
-            effect = state.pending.get(("attempt", message.path))
-            in_flight = isinstance(effect, IN_FLIGHT) and effect.started.attempt == message.attempt
-            return (_with_time(message, now),) if in_flight else ()
+            return (_with_time(message, now),) if _is_in_flight(state, message) else ()
         case WaitEnded():
             return (_with_time(message, now),) if ("wait", message.path) in state.pending else ()
         case FactsFound():
@@ -116,6 +117,11 @@ def _report(
             return _recover(state, message, now)
         case _:
             assert_never(message)
+
+
+def _is_in_flight(state: State, message: AttemptTaken | AttemptEnded) -> bool:
+    effect = state.pending.get(("attempt", message.path))
+    return isinstance(effect, IN_FLIGHT) and effect.started.attempt == message.attempt
 
 
 def _with_time(report: R, now: Millis) -> R:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from podium.core.events import AttemptEnded, AttemptStarted, Role, unknown_calls
+from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.model import Block, Call, ForEach, Repeat
 from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import NO_RESERVE, Limits
 from podium.core.state import Ledger, Placement, State
-from podium.core.types import Address, MicroUsd, Millis, Unit
+from podium.core.types import Address, MicroUsd, Millis, Role, Unit
 
 NOTHING: Final = Amounts()
 
@@ -236,3 +236,8 @@ def _minus(a: Amounts, b: Amounts) -> Amounts:
     if not (b.usd or b.tokens or b.calls):
         return a
     return Amounts(MicroUsd(a.usd - b.usd), a.tokens - b.tokens, a.calls - b.calls)
+
+
+def unknown_calls(event: AttemptEnded) -> int:
+    """The calls of an attempt whose cost is unknown; at least one, even if the attempt reports none."""
+    return 0 if event.cost_known else max(1, event.used.calls)

@@ -1,6 +1,6 @@
 """The messages a run receives: commands from people, and reports about effects.
 
-Reports that answer an effect are the events themselves (AttemptEnded, WaitEnded, FactsFound, JoinEnded); `handle`
+Reports about an effect are the events themselves (AttemptTaken, AttemptEnded, WaitEnded, FactsFound, JoinEnded); `handle`
 checks them against the pending effects and sets their time to that of the turn. A refusal is a value, not an event.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, TypeAlias
 
-from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
+from podium.core.events import AttemptEnded, AttemptTaken, FactsFound, JoinEnded, WaitEnded
 from podium.core.fast_dataclass import dataclass
 from podium.core.payloads import RunFacts
 from podium.core.types import Address, Millis, Tree, Unit
@@ -104,6 +104,6 @@ class Refusal:
     message: str
 
 
-Report: TypeAlias = AttemptEnded | WaitEnded | FactsFound | JoinEnded | Fired | Recover
+Report: TypeAlias = AttemptTaken | AttemptEnded | WaitEnded | FactsFound | JoinEnded | Fired | Recover
 Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit
 Message: TypeAlias = Report | Command

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from podium.core.fast_dataclass import dataclass
 from podium.core.types import REBASE, Address, MicroUsd, Millis, Tree
+
+SCHEMA_VERSION: Final = 1
+"""Of the events."""
+Result: TypeAlias = Mapping[str, Any]
+"""The fields of `steps.x` that are small enough for the log: output, text, files, exit_code, ..."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from podium.core.events import (
     ApprovalGiven,
     AttemptEnded,
     FactsFound,
-    Role,
     RunEnded,
     RunStarted,
     StepEnded,
@@ -36,7 +35,7 @@ from podium.core.model import Step
 from podium.core.payloads import Amounts, Rebase, RefusedMember
 from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
-from podium.core.types import Address, MicroUsd, Millis, Tree
+from podium.core.types import Address, MicroUsd, Millis, Role, Tree
 
 JoinStatus: TypeAlias = Literal["queued", "joined"] | RefusedMember | None
 """The progress of merging a member's tree onto the head of its scope."""

@@ -95,6 +95,9 @@ LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 Unit: TypeAlias = Literal["usd", "tokens", "calls", "window", "time", "transitions", "members", "messages"]
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
+Role: TypeAlias = Literal["step", "gates", "finally", "question", "advice"]
+"""The role of an instance in its parent: an ordinary child, or one that the engine adds."""
+
 RunStatus: TypeAlias = Literal["passed", "failed", "rejected", "limited", "timed_out", "cancelled"]
 
 ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -12,6 +12,7 @@ from podium.core.events import (
     AttemptDoubted,
     AttemptEnded,
     AttemptStarted,
+    AttemptTaken,
     CancelAsked,
     Event,
     GuidanceGiven,
@@ -69,6 +70,7 @@ def told(*events: Event) -> str | None:
         ),
         (ApprovalGiven(NOW, A, "answer", "ann", answer={"x": 1}), 'answer    a answer {"x": 1} by ann'),
         (SignalReceived(NOW, A, "deployed", None, "ci"), "signal    a got deployed by ci"),
+        (AttemptTaken(NOW, A, 2, "ann", "claude"), "taken     a attempt 2 by ann with claude"),
         (
             AttemptDoubted(NOW, A, 1),
             "doubt     a attempt 1: it may have taken effect before the crash",

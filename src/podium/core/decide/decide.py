@@ -85,7 +85,7 @@ def affected(state: State, event: Event) -> tuple[Address, ...]:
             return (event.path, event.parent) if more else (event.path,)
         case events.StepEnded():
             return (ROOT if event.path == ROOT else state.instances[event.path].place.parent,)
-        case events.AttemptStarted():
+        case events.AttemptStarted() | events.AttemptTaken():
             return ()  # The engine performs the attempt.
         case (
             events.AttemptEnded()

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 from podium.core import addresses, events, ledger
 from podium.core.events import Event, RunEvent
 from podium.core.evolve import endings, joins, leaves, scopes
-from podium.core.evolve.lifecycle import IllegalEvent
+from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Call, Step, Workflow
 from podium.core.payloads import CarriedSpend
 from podium.core.persistent_map import PersistentMap
@@ -61,6 +61,9 @@ def _apply(state: State, event: Event) -> State:
             return leaves.start_attempt(state, event)
         case events.AttemptEnded():
             return leaves.end_attempt(state, event)
+        case events.AttemptTaken():
+            phases_after(state.instances[event.path], event)
+            return state  # Who does the work changes nothing about what follows.
         case events.StepExpanded():
             return scopes.expand(state, event)
         case events.StepReopened():

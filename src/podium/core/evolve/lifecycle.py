@@ -17,6 +17,7 @@ from podium.core.events import (
     AttemptEnded,
     AttemptQueued,
     AttemptStarted,
+    AttemptTaken,
     CancelOrdered,
     FactsAsked,
     FactsFound,
@@ -65,7 +66,9 @@ TABLE: Final[Mapping[tuple[Kind, Phase], Row]] = {
         },
         "ready",
     ),
-    ("leaf", "working"): _row({AttemptEnded: ("answered",), AttemptDoubted: ("answered",)}, "working"),
+    ("leaf", "working"): _row(
+        {AttemptTaken: ("working",), AttemptEnded: ("answered",), AttemptDoubted: ("answered",)}, "working"
+    ),
     ("leaf", "answered"): _row(
         {
             AttemptQueued: ("ready",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
-from podium.core.events import Role, StepEnded
+from podium.core.events import StepEnded
 from podium.core.model import (
     Agent,
     Block,
@@ -28,7 +28,7 @@ from podium.core.model import (
 from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
 from podium.core.step_settings import Prompt
-from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, Tree
+from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, Role, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
 BLOCKS: Final = (Block, Call)

@@ -72,6 +72,8 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
                 return None
             which = "; ".join(f"{refused.path} {refused.kind}: {refused.detail}" for refused in event.refused)
             return f"join      {event.path or 'the run'} refused {one_line(which)}"
+        case events.AttemptTaken():
+            return f"taken     {event.path} attempt {event.attempt} by {event.by} with {event.agent}"
         case events.AttemptDoubted():
             return (
                 f"doubt     {event.path} attempt {event.attempt}: it may have taken effect before the crash"

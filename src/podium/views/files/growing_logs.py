@@ -40,6 +40,7 @@ _Ordinary: TypeAlias = (
     | events.StepReopened
     | events.AttemptQueued
     | events.AttemptStarted
+    | events.AttemptTaken
     | events.WaitStarted
     | events.WaitEnded
     | events.SignalReceived
@@ -91,6 +92,7 @@ _WithoutTransition: TypeAlias = (
     | events.StepReopened
     | events.AttemptQueued
     | events.AttemptStarted
+    | events.AttemptTaken
     | events.AttemptEnded
     | events.AttemptDoubted
     | events.RetryScheduled
@@ -196,6 +198,8 @@ def _details(event: Event, builder: RunViewBuilder) -> dict[str, Any]:
             return {"lost": list(event.lost)} if event.lost else {}
         case events.AttemptStarted():
             return {"agent": event.agent}
+        case events.AttemptTaken():
+            return {"agent": event.agent, "by": event.by}
         case _ if isinstance(event, _WithoutDetails):
             return {}
         case _:

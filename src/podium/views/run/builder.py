@@ -35,6 +35,7 @@ _WaitEvent: TypeAlias = (
 _Ignored: TypeAlias = (
     events.RunRecovered
     | events.CancelAsked
+    | events.AttemptTaken
     | events.GuidanceGiven
     | events.LimitRaised
     | events.FactsAsked

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from podium.core import events
-from podium.core.events import Event, unknown_calls
+from podium.core.events import Event
+from podium.core.ledger import unknown_calls
 from podium.core.payloads import Amounts
 from podium.core.types import Address, Millis
 

@@ -22,6 +22,7 @@ _Ignored: TypeAlias = (
     | events.StepExpanded
     | events.AttemptQueued
     | events.AttemptStarted
+    | events.AttemptTaken
     | events.AttemptDoubted
     | events.RetryScheduled
     | events.WaitStarted

@@ -23,6 +23,7 @@ _Ignored: TypeAlias = (
     | events.StepReopened
     | events.AttemptQueued
     | events.AttemptStarted
+    | events.AttemptTaken
     | events.AttemptDoubted
     | events.RetryScheduled
     | events.WaitStarted

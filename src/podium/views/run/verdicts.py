@@ -24,6 +24,7 @@ _Ignored: TypeAlias = (
     | events.StepReopened
     | events.StepEnded
     | events.AttemptQueued
+    | events.AttemptTaken
     | events.AttemptDoubted
     | events.RetryScheduled
     | events.WaitStarted

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from podium.core.addresses import ROOT, without_visit
-from podium.core.events import Role
 from podium.core.fast_dataclass import dataclass, quick
 from podium.core.payloads import RaisedLimit, Verdict
-from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus, Tree
+from podium.core.types import Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
 from podium.errors import ConfigurationError
 from podium.views.run.why import Cause, cause_line
 
@@ -99,6 +98,12 @@ class StepView:
         """An explanation of its outcome: the engine's message, the attempt's, or its output."""
         text = self.message or self.result.get("message") or self.result.get("text") or ""
         return text if isinstance(text, str) else ""
+
+    @property
+    def done_by(self) -> str:
+        """The person who did its work in an agent's program, and the agent; empty if the agent worked alone."""
+        by, agent = self.result.get("by"), self.result.get("agent")
+        return f"by {by} with {agent}" if isinstance(by, str) and isinstance(agent, str) else ""
 
     @property
     def landed(self) -> tuple[str, str] | None:
