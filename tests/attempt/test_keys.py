@@ -8,7 +8,7 @@ import pytest
 
 from podium.adapters.agents.command.agent import Command, CommandConversation
 from podium.app.author.load import open_workflow
-from podium.attempt.agent.run import _write_files
+from podium.attempt.agent.program import _write_files
 from podium.attempt.programs import default_agent
 from podium.core.hash_chain import RunId
 from podium.credentials import read_keys, tokens_of

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -17,25 +16,26 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import anyio
-from anyio import CancelScope, to_thread
+from anyio import to_thread
 
 from podium.attempt import network
-from podium.attempt.activity import prompt_lines, without_prompt
-from podium.attempt.agent import assess, usage
+from podium.attempt.activity import prompt_lines
+from podium.attempt.agent import assess
 from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt, output_listener
+from podium.attempt.agent.answer import priced_and_masked
+from podium.attempt.agent.program import run_program
 from podium.attempt.agent.recorder import write_recording
+from podium.attempt.agent.request import request_of, schema_of
 from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, resolve_agent
 from podium.attempt.agent.sessions import continues_session, keep_session, last_session
 from podium.attempt.agent.stall import explain_rate_limit, explain_silence, with_silence_limits
 from podium.attempt.agent.transcript import write_request, write_transcript
-from podium.attempt.agent.verdict import echo_of, review_schema
 from podium.attempt.change_policy import globs_of
 from podium.attempt.command.judge_tree import strip_agent_instructions, with_paths
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
-from podium.attempt.launch import build_launch, folder_of, note, sandbox_record
+from podium.attempt.launch import note
 from podium.attempt.prompt import build
-from podium.attempt.prompt.earlier_outputs import write_outputs
 from podium.attempt.resources import explain_resources
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
@@ -45,21 +45,17 @@ from podium.core.expressions.templates import Value, fill_argv
 from podium.core.model import Agent, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Millis, Tree
-from podium.credentials import key_names, read_returned_login
-from podium.errors import ConfigurationError, PathViolation
-from podium.files.inside import inside, open_inside
-from podium.git.workdir.folder import Owner, give_ownership
+from podium.errors import PathViolation
+from podium.files.inside import open_inside
 from podium.ports.agent import (
     AgentRequest,
     AgentResult,
-    PriorSession,
     Progress,
     ReportParser,
     ServiceAgent,
     Usage,
 )
 from podium.process.launch import Finished
-from podium.recording import with_texts
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask
@@ -142,7 +138,7 @@ def _request_parts(attempt: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, .
     agent = (worker.agent, worker.type, worker.model, worker.config, *images)
     files = tuple(exchange.files.items())
     parts = ("agent", *agent, *prompts, *((files,) if files else ()))
-    return (*parts, _schema(attempt), globs_of(step, attempt.names), *output, *limits)
+    return (*parts, schema_of(attempt), globs_of(step, attempt.names), *output, *limits)
 
 
 async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
@@ -178,52 +174,31 @@ def _review_tree(attempt: AgentAttempt, worker: ResolvedAgent) -> Tree | None:
 async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace) -> Finished | None:
     """How the agent's process ended; None for a service, which has no process."""
     session = await to_thread.run_sync(last_session, attempt, worker)
-    request = attempt.exchange.request = _request(attempt, worker, workspace, session)
+    request = attempt.exchange.request = request_of(attempt, worker, workspace, session)
     if isinstance(worker.adapter, ServiceAgent):
         attempt.activity.report([Progress("wait", worker.model or worker.agent)])
         answer = await call_service(worker.adapter, request, attempt.started.timeout)
-        result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
+        result = attempt.exchange.result = await priced_and_masked(attempt, worker, answer)
         store_session = partial(keep_session, attempt, worker, result, home=workspace.home, patterns=())
         await to_thread.run_sync(store_session)
         return None
     program, parser = worker.adapter.prepare(request)
-    attempt.exchange.argv = program.argv
-    sandbox = attempt.host.sandbox_of(attempt.step)
-    await to_thread.run_sync(_write_files, workspace.home, program.files, sandbox.owner)
-    await to_thread.run_sync(write_outputs, workspace, attempt.exchange.files, sandbox.owner)
-    egress = network.EgressLog(attempt.host, attempt.started.path, attempt.started.attempt)
-    launch, policy = build_launch(
-        attempt.host,
-        attempt.step,
-        attempt.names,
+    end = await run_program(
+        attempt,
+        worker,
         workspace,
-        argv=program.argv,
-        extra_env={**_environment(attempt.host, worker), **program.env},
-        stdin=program.stdin,
-        timeout_s=math.inf if attempt.started.timeout is None else attempt.started.timeout / 1000,
-        reads=program.reads,
-        network=network.network_of(attempt.step, program),
-        service=program.service,
-        on_decision=egress,
+        program,
+        adjust=lambda launch: with_silence_limits(launch, program, worker.config),
+        on_output=output_listener(attempt, parser),
     )
-    launch = with_silence_limits(launch, program, worker.config)
-    try:
-        finished = await sandbox.run(launch, policy, on_output=output_listener(attempt, parser))
-    finally:
-        # Also after a cancellation: the vendor may have revoked the old token.
-        if program.login is not None:
-            with CancelScope(shield=True):
-                await to_thread.run_sync(
-                    _keep_login, attempt.host, worker.type, workspace.home, program.login
-                )
-    attempt.exchange.finished, attempt.exchange.sandbox_facts = finished, sandbox_record(sandbox, policy)
+    finished = end.finished
     if program.report is not None and isinstance(parser, ReportParser):
         parser.read_report(await to_thread.run_sync(_read_report, workspace.home, program.report))
-    answer = explain_rate_limit(parser.finish(finished), egress.last_call)
+    answer = explain_rate_limit(parser.finish(finished), end.egress.last_call)
     answer = explain_silence(answer, finished, attempt.exchange.last_progress)
-    answer = explain_resources(answer, finished, policy)
+    answer = explain_resources(answer, finished, end.policy)
     answer = network.name_service(answer, program.service)
-    result = attempt.exchange.result = await _priced_and_masked(attempt, worker, answer)
+    result = attempt.exchange.result = await priced_and_masked(attempt, worker, answer)
     store_session = partial(
         keep_session, attempt, worker, result, home=workspace.home, patterns=program.session_files
     )
@@ -240,132 +215,6 @@ def _read_report(home: Path, name: str) -> bytes:
             return file.read(MAX_REPORT_BYTES)
     except (OSError, PathViolation):
         return b""
-
-
-def _keep_login(host: Host, kind: str, home: Path, name: str) -> None:
-    content = read_returned_login(home, name)
-    if content is not None:
-        host.keep_login(kind, content)
-
-
-async def _priced_and_masked(
-    attempt: AgentAttempt, worker: ResolvedAgent, answer: AgentResult
-) -> AgentResult:
-    """Masks the complete texts, since a secret that arrived in two pieces escapes the mask of a stream."""
-    # In a thread: the first lookup of a price loads the price table.
-    priced = await to_thread.run_sync(usage.with_cost, answer, worker, attempt.host.price_of)
-    masked = with_texts(priced, attempt.host.mask.text)
-    return replace(
-        masked,
-        text=_without_lone_surrogates(masked.text),
-        detail=_recordable(attempt, _without_lone_surrogates(masked.detail)),
-    )
-
-
-def _recordable(attempt: AgentAttempt, detail: str) -> str:
-    """The reason of a failure, which may be what the program printed, and so may repeat the prompt."""
-    if attempt.work.config.record.get("prompts", True) or not detail:
-        return detail
-    lines = prompt_lines(attempt.exchange.system, attempt.exchange.prompt)
-    printed = detail.encode("utf-8").splitlines(keepends=True)
-    return b"".join(without_prompt(printed, lines)).decode("utf-8").rstrip("\n")
-
-
-def _without_lone_surrogates(text: str) -> str:
-    """JSON can contain a lone surrogate, which cannot be encoded for a file, an argv or another agent."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _write_files(home: Path, files: Mapping[str, bytes], owner: Owner | None) -> None:
-    for name, content in files.items():
-        place = inside(home, name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        # A file may be a login, so restrict its mode before writing the first byte.
-        place.touch(mode=0o600)
-        place.write_bytes(content)
-    if files:
-        give_ownership(home, owner)
-
-
-def _environment(host: Host, worker: ResolvedAgent) -> dict[str, str]:
-    """`agents.NAME.env`, read like that of a step: `NAME` passes a variable on, `NAME=value` sets it."""
-    pairs = (str(entry).partition("=") for entry in worker.config.get("env") or ())
-    return {
-        name: value if sign else host.host_env[name]
-        for name, sign, value in pairs
-        if sign or name in host.host_env
-    }
-
-
-def _keys(host: Host, worker: ResolvedAgent) -> dict[str, str]:
-    """The keys that the adapter names, from the user's environment."""
-    keys = {
-        name: host.host_env[name]
-        for name in key_names(worker.installed.type.credentials, worker.config)
-        if host.host_env.get(name)
-    }
-    for name, value in keys.items():
-        if not host.mask.hides(value):
-            # The mask of this run does not cover this key, so it would appear in every log.
-            raise ConfigurationError(
-                f'agent "{worker.agent}" takes its key from {name}, which is not masked in this run',
-                hint=f"name the variable itself, or declare it: secrets: [{name}]",
-            )
-    return keys
-
-
-def _request(
-    attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace, session: PriorSession | None
-) -> AgentRequest:
-    step, started, judge = attempt.step, attempt.started, attempt.verb.judge
-    return AgentRequest(
-        agent=worker.agent,
-        config=worker.config,
-        path=started.path,
-        step=step.name,
-        visit=attempt.work.excerpt.visit,
-        attempt=started.attempt,
-        prompt=attempt.exchange.prompt,
-        system=attempt.exchange.system,
-        images=attempt.exchange.images,
-        model=worker.model,
-        role=worker.role or "",
-        schema=_schema(attempt),
-        judge=judge,
-        nonce=attempt.nonce,
-        tree=echo_of(started.start) if judge else "",
-        must_touch=() if judge else _must_touch(attempt),
-        project=attempt.host.project,
-        root=workspace.mount_path,
-        cwd=folder_of(step, attempt.names, workspace),
-        home=workspace.home,
-        tools=step.settings.tools,
-        resumable=continues_session(attempt),
-        session=session,
-        env=_keys(attempt.host, worker),
-        sandboxed=network.is_isolated(attempt.host, step),
-        brokered=network.is_brokered(attempt.host, step),
-        login=worker.installed.login() if worker.config.get("auth") == "login" else None,
-    )
-
-
-def _schema(attempt: AgentAttempt) -> Mapping[str, Any] | None:
-    if attempt.verb.judge:
-        return None if attempt.phrase is not None else review_schema(accepts_tests=bool(attempt.disputed))
-    match attempt.step.output.kind:
-        case "schema":
-            return attempt.step.output.schema or {}
-        case "json":
-            return {}
-        case _:
-            return None
-
-
-def _must_touch(attempt: AgentAttempt) -> tuple[str, ...]:
-    declared = fill_argv(attempt.step.output.files, attempt.names)
-    if attempt.verb.no_change == "pass" or declared:
-        return declared
-    return (globs_of(attempt.step, attempt.names) or (f"work/{attempt.step.name}",))[:1]
 
 
 TEXT_ONLY = (
