@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from podium.app.run.rerun import RerunPreview
     from podium.app.run.send import SendResult
     from podium.app.run.start import RunRequest, StartedRun
+    from podium.app.run.take import TakePlan
+    from podium.attempt.taking import Taking
     from podium.core.hash_chain import RunId
     from podium.core.messages import Cancel, Command
     from podium.core.state import State
@@ -131,6 +133,18 @@ class Commands:
         from podium.app.run.raise_limits import preview_raise
 
         return preview_raise(self._project, run, pairs, by=by, why=why, over_ceiling=over_ceiling)
+
+    def plan_take(self, run: RunId, step: str, *, by: str, sandbox: str | None = None) -> TakePlan:
+        """How a person can do the next attempt of a step; raises with the reason if that is not possible."""
+        from podium.app.run.take import plan_take
+
+        return plan_take(self._project, run, step, by=by, sandbox=sandbox)
+
+    def take(self, plan: TakePlan, taking: Taking) -> RunId:
+        """Hand the attempt to the person; returns the run to drive, which is a new one if the other has ended."""
+        from podium.app.run.take import hand_over
+
+        return hand_over(self._project, plan, taking)
 
     def rerun(self, preview: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
         """Create the run that was previewed; with `closed_by` the earlier one is closed if it is not over."""

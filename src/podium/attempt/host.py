@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from podium.attempt.taking import Taking
 from podium.attempt.workspace.folder_pool import FolderPool
 from podium.attempt.workspace.private_dirs import PrivateDirPool
 from podium.core.hash_chain import RunId
@@ -71,6 +72,8 @@ class Host:
     private_dirs: PrivateDirPool = field(default_factory=PrivateDirPool)
     unrecorded_sessions: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Conversations that may not be written to disk, by role."""
+    taking: Taking | None = None
+    """The person who does the work of one attempt in this process."""
     run_dir: Path = field(init=False)
     """The records of this run."""
 

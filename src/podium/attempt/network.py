@@ -66,10 +66,13 @@ class EgressLog:
         self._count = 0
         self.last_call: EgressDecision | None = None
         """The last call of a model API; None if there was none, or if calls do not go through the broker."""
+        self.answered_calls = 0
+        """How many calls of a model the API has answered; it does not charge for counting tokens."""
 
     def __call__(self, decision: EgressDecision) -> None:
         if decision.way == "broker":
             self.last_call = decision
+            self.answered_calls += decision.status == 200 and "count" not in decision.what.lower()
             self._report_removed(decision)
         self._count += 1
         if self._count > MAX_DECISIONS:

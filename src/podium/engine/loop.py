@@ -81,6 +81,8 @@ class RunLoop:
         self._read: set[int] = set()
         self._stamp = -1
         self._group: TaskGroup
+        if host.taking is not None:
+            host.taking.announce = lambda event: self._post(event, "terminal")
 
     async def drive(self, *first: Message) -> State:
         """Until the run has ended, or waits and may be released."""

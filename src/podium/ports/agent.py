@@ -241,6 +241,17 @@ class Agent(Protocol):
 
 
 @runtime_checkable
+class InteractiveAgent(Protocol):
+    """An agent whose program a person can also use at a terminal."""
+
+    def open(self, request: AgentRequest) -> ProgramSpec:
+        """The program for a person, with the same tools; the prompt is context for it and is not sent by itself."""
+
+    def read_conversation(self, files: Mapping[str, bytes], request: AgentRequest) -> AgentResult:
+        """The last answer, the id, and the calls in the session files, without those of the request's session."""
+
+
+@runtime_checkable
 class ServiceAgent(Protocol):
     """An agent that is a network service: text in, text out. It has no folder and changes no file."""
 

@@ -88,6 +88,8 @@ class AttemptResult(TypedDict, total=False):
 
     # Of agents.
     agent: str
+    by: str
+    """The person who did the work in the agent's own program."""
     role: str | None
     model: str | None
     usage: TokenCounts

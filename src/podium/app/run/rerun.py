@@ -80,7 +80,7 @@ class RerunPreview:
     start: Start = field(repr=False)
 
 
-def preview_rerun(
+def preview_rerun(  # noqa: PLR0913  # what the new run may have that the earlier one had not
     project: Project,
     earlier: RunId,
     *,
@@ -90,18 +90,21 @@ def preview_rerun(
     settings: Mapping[str, Any] | None = None,
     raised: tuple[RaisedLimit, ...] = (),
     onto: str | None = None,
+    redo: tuple[Address, ...] = (),
+    sandbox: str | None = None,
 ) -> RerunPreview:
     """With the definition as it is now. `step` is run again, with `downstream` also everything after it.
 
     Work that did not land because its branch had moved goes back to its author; with `onto`, `step` continues the work
-    on top of that branch. `settings` replace those that the earlier run was started with; `raised` records who raised
-    its limits.
+    on top of that branch. `settings` and `sandbox` replace those that the earlier run was started with; `raised` records
+    who raised its limits. `redo` are further addresses whose results are not reused.
     """
     head = project.run(earlier)
     events = events_of(project.runtime.events(earlier))
     started = _started(events, earlier)
-    without = _not_reused(events, earlier, step, downstream=downstream)
-    source = replace(RunSource.of(head), past=earlier, without=without, record=None)
+    without = (*_not_reused(events, earlier, step, downstream=downstream), *redo)
+    before = RunSource.of(head)
+    source = replace(before, past=earlier, without=without, record=None, sandbox=sandbox or before.sandbox)
     values = {**started.inputs, **(inputs or {})}
     definition = load_source(project, source)
     is_changed = definition.workflow.fingerprint != started.fingerprint

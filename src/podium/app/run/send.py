@@ -75,7 +75,7 @@ async def send(
                     project.prepare, head
                 )  # It calls git, which blocks.
                 check_unchanged(head, prepared.workflow)
-                _check_accepted(project, run, prepared.workflow, command)
+                check_accepted(project, run, prepared.workflow, command)
                 return SendResult(None)
             state = await drive(project, run, park=park, observer=observer, signals=signals)
         except AlreadyOwned:
@@ -89,7 +89,7 @@ async def send(
     return SendResult(state)
 
 
-def _check_accepted(project: Project, run: RunId, workflow: Workflow, command: RunCommand) -> None:
+def check_accepted(project: Project, run: RunId, workflow: Workflow, command: RunCommand) -> None:
     """Raises if the run would refuse the command; its sender does not wait until another process reads it."""
     if isinstance(command, ManualWorkDone):
         return

@@ -8,7 +8,7 @@ from typing import Any
 from podium.attempt import network
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.resolve import ResolvedAgent
-from podium.attempt.agent.sessions import continues_session
+from podium.attempt.agent.sessions import keeps_session
 from podium.attempt.agent.verdict import echo_of, review_schema
 from podium.attempt.change_policy import globs_of
 from podium.attempt.host import Host
@@ -46,7 +46,7 @@ def request_of(
         cwd=folder_of(step, attempt.names, workspace),
         home=workspace.home,
         tools=step.settings.tools,
-        resumable=continues_session(attempt),
+        resumable=keeps_session(attempt),
         session=session,
         env=_keys(attempt.host, worker),
         sandboxed=network.is_isolated(attempt.host, step),

@@ -29,6 +29,7 @@ from podium.attempt.agent.request import request_of, schema_of
 from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, resolve_agent
 from podium.attempt.agent.sessions import continues_session, keep_session, last_session
 from podium.attempt.agent.stall import explain_rate_limit, explain_silence, with_silence_limits
+from podium.attempt.agent.take import take
 from podium.attempt.agent.transcript import write_request, write_transcript
 from podium.attempt.change_policy import globs_of
 from podium.attempt.command.judge_tree import strip_agent_instructions, with_paths
@@ -114,6 +115,10 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
     exchange.files, exchange.images = rendered.files, rendered.images
     if not attempt.work.config.record.get("prompts", True):
         attempt.activity.hide(prompt_lines(rendered.system, rendered.prompt))
+    taking = host.taking
+    if taking is not None and taking.takes(started):
+        end = await take(attempt, worker, taking)
+        return replace(end, key=request_key(started, *_request_parts(attempt, worker)))
     if continues_session(attempt):
         # The answer depends on a conversation that no other run has, so it cannot be reused.
         return await _run_in_workspace(attempt, worker)

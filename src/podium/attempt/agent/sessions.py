@@ -3,7 +3,7 @@
 It is stored in the run folder, by role: the prompt and answer of each turn, the total usage, and the files in which the
 agent's program keeps the conversation. It is stored only if its last turn had an answer. If the workflow's `record`
 leaves out a part of it, it is kept in memory only, and a resumed run begins a new conversation. An agent that changes files
-never continues a conversation, because it would remember outdated files.
+never continues a conversation, because it would remember outdated files; only a person who takes its step over does.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from podium.attempt.change_policy import globs_of
 from podium.ports.agent import AgentResult, Exchange, PriorSession, ServiceAgent, Usage
 
 FOLDER: Final = "sessions"
+SESSION_FILE: Final = "session.json"
+"""Next to the prompt and the answer of an attempt: its conversation, for a person who takes the step over."""
 MAX_SESSION_BYTES: Final = 32 * 1024 * 1024
 MAX_SESSION_FILES: Final = 1000
 """Largest total size of a conversation's files; a larger conversation is not continued."""
@@ -39,6 +41,11 @@ def continues_session(attempt: AgentAttempt) -> bool:
         and not attempt.verb.judge
         and globs_of(attempt.step, attempt.names) == ()
     )
+
+
+def keeps_session(attempt: AgentAttempt) -> bool:
+    """Whether the conversation is stored, for a step that continues it or a person who takes the step over."""
+    return continues_session(attempt) or (not attempt.verb.judge and _is_recorded(attempt))
 
 
 def last_session(attempt: AgentAttempt, worker: ResolvedAgent) -> PriorSession | None:
@@ -66,27 +73,46 @@ def keep_session(
 ) -> None:
     """Everything is masked. `patterns` match the files below `home` in which the agent's program keeps a conversation."""
     request = attempt.exchange.request
-    if request is None or not request.resumable or result.trouble is not None:
+    if request is None or not request.resumable:
         return
-    before, mask = request.session, attempt.host.mask
+    data = _data_of(attempt, worker, result, files=read_session_files(home, patterns))
+    content = json.dumps(data).encode("ascii")
+    if data["id"] and data["files"] and _is_recorded(attempt):
+        started = attempt.started
+        write_bytes(attempt.host.log_dir(started.path, started.attempt) / SESSION_FILE, content)
+    if not continues_session(attempt) or result.trouble is not None:
+        return
+    if _is_recorded(attempt):
+        write_bytes(_session_file(attempt, worker), content)
+    else:
+        attempt.host.unrecorded_sessions[_name(worker)] = content
+
+
+def session_in(folder: Path, worker: ResolvedAgent) -> PriorSession | None:
+    """The conversation of the attempt whose records are in a folder, if it was one of the same agent."""
+    try:
+        data = json.loads((folder / SESSION_FILE).read_bytes())
+    except FileNotFoundError:
+        return None
+    return _session(data) if (data["agent"], data["type"]) == (worker.agent, worker.type) else None
+
+
+def _data_of(
+    attempt: AgentAttempt, worker: ResolvedAgent, result: AgentResult, *, files: Mapping[str, bytes]
+) -> dict[str, Any]:
+    request, mask = attempt.exchange.request, attempt.host.mask
+    assert request is not None
+    before = request.session
     turns = () if before is None else before.turns
     usage = Usage(calls=0) if before is None else before.usage
-    data = {
+    return {
         "agent": worker.agent,
         "type": worker.type,
         "id": result.session if result.session and _ID.fullmatch(result.session) else "",
         "turns": [(turn.prompt, turn.answer) for turn in turns] + [(mask.text(request.prompt), result.text)],
         "usage": asdict(_sum(usage, result.usage)),
-        "files": {
-            name: b64encode(mask.apply(content)).decode("ascii")
-            for name, content in _read(home, patterns).items()
-        },
+        "files": {name: b64encode(mask.apply(content)).decode("ascii") for name, content in files.items()},
     }
-    content = json.dumps(data).encode("ascii")
-    if _is_recorded(attempt):
-        write_bytes(_session_file(attempt, worker), content)
-    else:
-        attempt.host.unrecorded_sessions[_name(worker)] = content
 
 
 def _stored(attempt: AgentAttempt, worker: ResolvedAgent) -> bytes | None:
@@ -130,7 +156,7 @@ def _sum(first: Usage, second: Usage) -> Usage:
     )
 
 
-def _read(home: Path, patterns: Iterable[str]) -> dict[str, bytes]:
+def read_session_files(home: Path, patterns: Iterable[str]) -> dict[str, bytes]:
     """Regular files only: the agent may have put links in their place. Nothing if there is too much of it."""
     contents: dict[str, bytes] = {}
     room = MAX_SESSION_BYTES

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Final, Self
 
@@ -80,6 +81,7 @@ class Foreground:
         self._pages = Pages((), 0)
         self._drawn = 0.0
         self._count = 0
+        self._is_hidden = False
 
     def __enter__(self) -> Self:
         return self
@@ -113,7 +115,7 @@ class Foreground:
             self._update()
 
     def on_progress(self, path: str, progress: Progress) -> None:
-        if not self._as_json:
+        if not self._as_json and not self._is_hidden:
             activity = Activity(
                 progress.kind, progress.text, Millis(0), progress.until, progress.tokens, progress.usd
             )
@@ -135,11 +137,23 @@ class Foreground:
 
     def _update(self) -> None:
         self._drawn = time.monotonic()
-        if self._as_json:
+        if self._as_json or self._is_hidden:
             return
         view = self.view()
         is_asking = any((pending.path, pending.since) in self._asked for pending in view.pending)
         self._live.update(view, wall_clock(), still=is_asking)
+
+    @contextmanager
+    def hidden(self, text: str) -> Iterator[None]:
+        """Print a text and leave the terminal to another program while inside."""
+        self._update()
+        self._live.close()
+        click.echo(text, err=True)
+        self._is_hidden = True
+        try:
+            yield
+        finally:
+            self._is_hidden = False
 
     def tell(self, text: str) -> None:
         if not self._as_json:

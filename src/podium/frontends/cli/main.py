@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "init": "Write a first workflow for this project.",
     "run": "Run a workflow.",
     "resume": "Resume a parked, paused, interrupted, killed or failed run.",
+    "take": "Do the next attempt of a step yourself, in the agent's own program.",
     "raise": "Raise the limit that ended a run, and continue it.",
     "rerun": "Run a step again in a new run that reuses all other results.",
     "fork": "Start a new run from a step of an earlier run.",
@@ -66,7 +67,7 @@ COMMANDS: Final = {
 }
 GROUPS: Final = {
     "author": frozenset("init validate resolve convert graph plan simulate prompt test schema roles".split()),
-    "run": frozenset("demo run resume raise rerun fork watch run-step serve".split()),
+    "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
     "control": frozenset("approve reject answer guide signal pause cancel apply inbox".split()),
     "inspect": frozenset("runs show events logs costs diff export verify gc agents doctor".split()),
 }
@@ -77,7 +78,7 @@ HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo rerun fork run-step watch serve",
     "Watch": "runs logs events",
-    "Decide": "inbox reject answer apply raise guide signal pause cancel",
+    "Decide": "inbox reject answer apply take raise guide signal pause cancel",
     "Look back": "diff costs export verify",
     "Write and check workflows": "validate plan simulate test graph prompt resolve convert roles schema",
     "Agents and the machine": "agents doctor gc",

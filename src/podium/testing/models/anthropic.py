@@ -101,7 +101,9 @@ def _block(request: ModelRequest, rule: Rule) -> dict[str, Any]:
         calls.append((STRUCTURED, rule.value))
     if request.results < len(calls):
         name, arguments = calls[request.results]
-        return {"type": "tool_use", "id": f"toolu_test{request.results}", "name": name, "input": arguments}
+        # Ids are unique in a conversation; a program that meets one again takes it for the earlier call.
+        number = len(request.received.body["messages"])
+        return {"type": "tool_use", "id": f"toolu_test{number}", "name": name, "input": arguments}
     return {"type": "text", "text": rule.text}
 
 

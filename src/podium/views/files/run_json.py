@@ -85,6 +85,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "why": step.why,
         "degraded": step.degraded,
         "passed_over": list(step.passed_over),
+        **({"by": step.result["by"]} if step.done_by else {}),
         "reused": step.reused or None,
         "stale": step.stale,
         "attempts": step.attempts,

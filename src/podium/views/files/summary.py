@@ -76,7 +76,8 @@ def _step_table(view: RunView) -> str:
 
 def _step(step: StepView, now: Millis) -> tuple[str, ...]:
     took = duration(duration_of(step, now))
-    outcome = f"{outcome_text(step)}; {fallback_text(step)}" if step.passed_over else outcome_text(step)
+    words = (outcome_text(step), fallback_text(step) if step.passed_over else "", step.done_by)
+    outcome = "; ".join(filter(None, words))
     attempts = attempts_text(step) if step.repairs else str(step.attempts or "")
     return f"`{step.path}`", _cell(outcome, 400), attempts, took, cost(step), _cell(step.why, len(step.why))
 

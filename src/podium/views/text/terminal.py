@@ -136,6 +136,8 @@ def _notes(step: StepView) -> Iterator[str]:
         yield price
     if step.worked and step.attempts > 1:
         yield attempts_text(step)
+    if step.done_by:
+        yield one_line(step.done_by, 80)
     if step.reused:
         yield f"from {step.reused}"
     if step.stale:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from podium.adapters.agents.claude import AGENT, CREDENTIALS
+from podium.adapters.agents.claude import AGENT, CREDENTIALS, terminal
 from podium.adapters.agents.claude.session_file import without_totals
 from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
@@ -26,7 +26,7 @@ from podium.adapters.agents.shared.settings import address
 from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentRequest, ProgramSpec
+from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.ports.sandbox import Service
 
 (KEY,) = CREDENTIALS.keys
@@ -40,6 +40,7 @@ LOGIN_HOSTS: Final = (HOST, "platform.claude.com", "console.anthropic.com")
 PATHS: Final = ("POST /v1/messages?beta", "POST /v1/messages/count_tokens?beta")
 """The API calls it needs for its model; not those for files, batches or the account."""
 LOGIN_FILE: Final = f"{CONFIG_DIR}/.credentials.json"
+SESSION_FILES: Final = (f"{CONFIG_DIR}/projects/*/*.jsonl",)
 MAX_SCHEMA: Final = 100_000
 """Maximum length of a schema as an argument, which Linux limits to 128 KiB."""
 
@@ -101,7 +102,7 @@ class Claude:
             env={**SAFE, **_environment(request)},
             stdin=_stdin(request.prompt),
             files=_files(request),
-            session_files=(f"{CONFIG_DIR}/projects/*/*.jsonl",),
+            session_files=SESSION_FILES,
             network=(*_network(request), *hosts_of(mcp_servers(request))),
             streams_progress=True,
             service=_service(request),
@@ -109,6 +110,28 @@ class Claude:
         )
         missing_auth = missing(CREDENTIALS, request.config, request.env, has_login=request.login is not None)
         return program, ClaudeConversation(request, structured=schema is not None, missing_auth=missing_auth)
+
+    def open(self, request: AgentRequest) -> ProgramSpec:
+        files = {**_files(request), **terminal.files_of(request, key=_environment(request).get(KEY))}
+        flags = (flag for flag in _flags(request, None) if not flag.startswith(terminal.HEADLESS_FLAGS))
+        return ProgramSpec(
+            argv=(
+                *_command(request),
+                *terminal.FLAGS,
+                *(flag for flag in flags if not flag.startswith(terminal.SYSTEM_FLAG)),
+                f"{terminal.SYSTEM_FLAG}={request.home / SYSTEM_FILE}",
+                *options(request, OPTIONS),
+            ),
+            env={**SAFE, **_environment(request), **terminal.ENVIRONMENT},
+            files=files,
+            session_files=SESSION_FILES,
+            network=(*_network(request), *hosts_of(mcp_servers(request))),
+            service=_service(request),
+            login=LOGIN_FILE if _auth(request.config) == "login" else None,
+        )
+
+    def read_conversation(self, files: Mapping[str, bytes], request: AgentRequest) -> AgentResult:
+        return terminal.read_conversation(files, request)
 
 
 def _files(request: AgentRequest) -> dict[str, bytes]:
