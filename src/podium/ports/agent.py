@@ -125,6 +125,8 @@ class ProgramSpec:
     """Files to write below `home` before it starts, by path."""
     reads: tuple[Path, ...] = ()
     """Files and folders of Podium that it must be able to read."""
+    starts: tuple[str, ...] = ()
+    """Further programs that it starts, by name or path, which a sandbox must show as well."""
     session_files: tuple[str, ...] = ()
     """Patterns of the files below `home` that are needed to continue its conversation."""
     network: tuple[str, ...] = ()

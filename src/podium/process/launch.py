@@ -70,6 +70,8 @@ class Launch:
     """What is measured while it runs, and ends it."""
     fds: tuple[int, ...] = ()
     """Descriptors to pass in addition to the standard three; the caller closes them."""
+    starts: tuple[str, ...] = ()
+    """Further programs of the user that the program starts; a sandbox shows them."""
     own_pid_namespace: bool = False
     """True if the program runs in its own pid namespace.
 

@@ -11,7 +11,7 @@ import platform
 import re
 import signal
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
@@ -116,8 +116,9 @@ def wrap_launch(
         raise NotADirectoryError(f'folder "{launch.cwd}" does not exist')
     path = launch.env.get("PATH", os.defpath)
     program = host_programs.find(launch.argv[0], cwd=cwd, path=path, layout=layout)
+    programs = (program, *_programs_at(launch.starts, cwd=cwd, path=path, layout=layout))
     required = host_programs.outermost(
-        place for place in _required_paths(program, mounts, path, layout) if not layout.covers(place)
+        place for place in _required_paths(programs, mounts, path, layout) if not layout.covers(place)
     )
     own = (mount for mount in mounts if not _is_system(mount))
     view = View(
@@ -204,15 +205,24 @@ def _with_signal(finished: Finished) -> Finished:
     return replace(finished, signal=number)
 
 
-def _required_paths(program: str, mounts: tuple[Mount, ...], path: str, layout: Layout) -> Iterator[str]:
-    """The host paths that the program needs, and those of lent virtual environments, whose interpreter is elsewhere."""
+def _programs_at(names: tuple[str, ...], *, cwd: str, path: str, layout: Layout) -> Iterator[str]:
+    """The paths of further programs; one that is missing is reported by the program that starts it."""
+    for name in names:
+        with suppress(OSError):
+            yield host_programs.find(name, cwd=cwd, path=path, layout=layout)
+
+
+def _required_paths(
+    programs: tuple[str, ...], mounts: tuple[Mount, ...], path: str, layout: Layout
+) -> Iterator[str]:
+    """The host paths that the programs need, and those of lent virtual environments, whose interpreter is elsewhere."""
     home = os.path.expanduser("~")  # never fails, unlike Path.home()
     pythons = (
         f"{mount.target}/bin/python"
         for mount in mounts
         if mount.origin == "lent" and os.path.isfile(f"{mount.source}/{VENV}")
     )
-    for start in (program, *(python for python in pythons if os.path.exists(layout.on_host(python)))):
+    for start in (*programs, *(python for python in pythons if os.path.exists(layout.on_host(python)))):
         yield from host_programs.required_paths(start, path=path, home=home, layout=layout)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from anyio import CancelScope, to_thread
@@ -62,6 +63,7 @@ async def run_program(
         on_decision=egress,
     )
     try:
+        launch = replace(launch, starts=program.starts)
         finished = await sandbox.run(adjust(launch), policy, on_output=on_output)
     finally:
         # Also after a cancellation: the vendor may have revoked the old token.

@@ -82,6 +82,7 @@ class Acp:
             stdin=json.dumps(task).encode("ascii"),
             env=env,
             reads=(CLIENT,),
+            starts=tuple(task["argv"][:1]),
             service=service,
             files={name: text.encode("utf-8", "replace") for name, text in _files(request).items()},
             streams_progress=True,
