@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podium.app.author.load import check
+from podium.app.author.load import check, converted
 from podium.workflow.dialects.detect import TranslatedFile, translate
 from podium.workflow.dialects.gates import keys as gates
 from podium.workflow.dialects.key_register import Key, Part
@@ -121,3 +121,59 @@ def test_validate_and_convert_name_what_has_no_effect(tmp_path: Path) -> None:
     [warning] = check(file).warnings
     assert (warning.line, warning.col) == (5, 3)
     assert '"runs_dir" of logging has no effect' in warning.message
+
+
+AGENT = (
+    "states: {go: {type: single, agent: x, prompt: Go., transitions: {success: complete}}}\nagents: {x: %s}\n"
+)
+SUPERVISED = "workflow: {steps: {plan: {role: planner, next: it}, it: %s}}\n"
+STEP = 'version: "1.0"\nname: w\nsteps: [%s]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "is_warning", "part"),
+    [
+        (AGENT % "{type: cli, command: claude -p --verbose}", True, '"--verbose" in the command of agent "x"'),
+        (AGENT % "{type: cli, command: codex exec --json, token_tracking: {cost_field: c}}", True, '"cost_field" of agent "x"'),
+        (SUPERVISED % "{role: planner, type: human_gate, gate_type: human}", False, 'both "type" and "gate_type"'),
+        (SUPERVISED % "{type: robot}", False, '"robot" is not a kind of step'),
+        (SUPERVISED % "{role: planner, retry_policy: {on_failure: panic}}", False, '"panic" is not an on_failure'),
+        ("name: t\nsettings: {auto_pr: true}\nsteps: {x: {role: planner, terminal: true}}", True, '"auto_pr" of settings has no effect'),
+        (STEP % "{name: A, provider: claude, prompt: hi, max_tokens: 9}", True, '"max_tokens" has no effect'),
+        (STEP % "{name: A, provider: claude, prompt: hi, prompt_file: p.md}", False, 'both "prompt" and "prompt_file"'),
+        ("workflow: {id: w}\nsteps: [{id: A, agent: {type: planner}, signal: {type: git_commit, value: x}}]", True, '"signal" of step "A" has no effect'),
+    ],
+)  # fmt: skip
+def test_what_a_key_cannot_do_here_is_reported(
+    tmp_path: Path, text: str, is_warning: bool, part: str
+) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_text(text, "utf-8")
+    node = read_tree(file, tmp_path).node
+    assert node is not None
+    done = translate(node)
+    assert done is not None
+    [problem] = [each for each in done.translation.problems if part in each.message]
+    assert problem.warning is is_warning
+
+
+@pytest.mark.parametrize(
+    ("command", "model"),
+    [("claude -p --model opus", "opus"), ("gemini -m=pro {prompt}", "pro"), ("codex exec", None)],
+)
+def test_the_model_on_a_command_line_is_the_model_of_the_agent(
+    tmp_path: Path, command: str, model: str | None
+) -> None:
+    document = {**json.loads(json.dumps(states_samples.ONE)), "x": {"type": "terminal"}}
+    done = translated(tmp_path, {"states": document, "agents": {"x": {"type": "cli", "command": command}}})
+    native = write_document(done.node)
+    assert (f"model: {model}" in native) is (model is not None)
+    assert done.translation.problems == []
+
+
+def test_a_command_line_that_cannot_be_split_is_left_to_the_reader(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    file.write_text(
+        AGENT % '{type: cli, command: "tool \'open", cost_per_1k: {input: 0, output: 0}}', "utf-8"
+    )
+    assert "tool 'open" in converted(file)

@@ -118,15 +118,12 @@ def preview_rerun(  # noqa: PLR0913  # what the new run may have that the earlie
     definition.check_inputs(values)
     prepared = prepare_run(project, new_id(), apply_source(definition.workflow, source), source)
     check_preflight(prepared, source)
-    host = prepared.host
-    _check_base(host.repository, started)
+    _check_base(prepared.host.repository, started)
     past = prepared.past
     assert past is not None
     facts = _facts(project, prepared, events, raised)
     facts = facts if send_back is None else send_back.added_to(facts)
-    prepared = replace(
-        prepared, host=replace(host, context=replace(host.context, base_commit=facts.base or None))
-    )
+    prepared = _based_on(prepared, facts.base)
     make = partial(start_message, prepared, inputs=values, tree=started.tree, no_human=started.no_human)
     reused, waiting = anyio.run(rehearse, prepared, make(facts_of_rehearsal(facts, past)))
     start = make(replace(facts, reused=tuple(reused.items()), reusable=reusable_later(past, reused, waiting)))
@@ -143,6 +140,11 @@ def preview_rerun(  # noqa: PLR0913  # what the new run may have that the earlie
         source,
         start,
     )
+
+
+def _based_on(prepared: PreparedRun, commit: str) -> PreparedRun:
+    context = replace(prepared.host.context, base_commit=commit or None)
+    return replace(prepared, host=replace(prepared.host, context=context))
 
 
 def _started(events: Sequence[Event], run: RunId) -> RunStarted:
