@@ -10,6 +10,7 @@ import pytest
 from podium.workflow.test_gates.files import (
     has_inline_tests,
     is_shadow,
+    is_snapshot,
     is_stub,
     is_test_file,
     may_have_inline_tests,
@@ -19,7 +20,7 @@ from podium.workflow.test_gates.listing import (
     list_suites,
 )
 from podium.workflow.test_gates.output import ended_early, executed_tests, listed_tests
-from podium.workflow.test_gates.programs import judge_programs
+from podium.workflow.test_gates.programs import judge_programs, programs_behind
 from podium.workflow.test_gates.runners import runner_of
 from tests.workflow.compiling import compile_text
 
@@ -345,3 +346,36 @@ def test_a_program_of_cargo_that_gives_no_result_ended_early() -> None:
         "a (2)": "passed",
     }
     assert listed_tests("cargo", f"{done}running 2 tests\n") == {"a": "passed", "test program 2": "error"}
+
+
+@pytest.mark.parametrize(
+    ("words", "files", "programs"),
+    [
+        (("make", "check"), {"Makefile": "check:\n\t@./tools/check.sh\n"}, {"tools/check.sh"}),
+        (("make",), {"Makefile": "all:\n\tsh tools/check.sh\n"}, {"tools/check.sh"}),
+        (("npm", "test"), {"package.json": '{"scripts": {"test": "sh tools/check.sh"}}'}, {"tools/check.sh"}),
+        (("npm", "test"), {"package.json": "[1]"}, set()),
+        (("npm", "test"), {"package.json": "not JSON"}, set()),
+        (("cargo", "test"), {"Makefile": "all:\n\tsh tools/check.sh\n"}, set()),
+    ],
+)
+def test_programs_behind_a_goal_or_script_are_found(
+    words: tuple[str, ...], files: dict[str, str], programs: set[str]
+) -> None:
+    contents = {**files, "tools/check.sh": "#!/bin/sh\ntrue\n"}
+    assert programs_behind(words, "", contents, lambda path: contents[path].encode()) == programs
+
+
+def test_scripts_that_a_script_behind_a_goal_starts_are_found() -> None:
+    contents = {
+        "Makefile": "check:\n\t./tools/check.sh\n",
+        "tools/check.sh": "#!/bin/sh\n./tools/inner.sh\n./tools/check.sh\n",
+        "tools/inner.sh": "#!/bin/sh\ntrue\n",
+    }
+    found = programs_behind(("make", "check"), "", contents, lambda path: contents[path].encode())
+    assert found == {"tools/check.sh", "tools/inner.sh"}
+
+
+def test_snapshots_are_told_from_other_files() -> None:
+    assert is_snapshot("src/__snapshots__/a.test.ts.snap")
+    assert not is_snapshot("src/a.ts")
