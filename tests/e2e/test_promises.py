@@ -130,3 +130,75 @@ def test_a_simulation_of_a_free_agent_costs_nothing(tmp_path: Path) -> None:
         simulated = project.podium("simulate", "free.yaml", "-n", "40", "--json").data()
         assert simulated["cost_usd"]["median"] == 0
         assert "limited" not in simulated["statuses"]
+
+
+IN_PLACE = "podium: 1\nname: here\nworkspace: inplace\nsteps:\n  a: {run: [sh, -c, 'echo x > made.txt']}\n"
+
+
+def test_work_done_in_place_is_not_offered_for_a_merge(tmp_path: Path) -> None:
+    project = new_project(tmp_path, {"here.yaml": IN_PLACE})
+    with closing(project):
+        done = project.podium("run", "here.yaml")
+        assert done.code == 0, done.err
+        assert (project.root / "made.txt").exists()
+        assert "podium apply" not in done.out + done.err + project.podium("show").out
+        assert project.podium("apply").code == 2
+
+
+RESERVED = """\
+podium: 1
+name: reserved
+limits: {calls: 3, finally: {calls: 1}}
+agents:
+  w: {type: command, command: [tools/paid], price: {input: 1, output: 1}}
+steps:
+  a: {agent: w, prompt: x, touches: [], gates: [{run: ["false"]}], retry: {attempts: 9}}
+finally:
+  report: {agent: w, prompt: "Say what happened.", touches: []}
+"""
+
+
+def test_an_agent_of_finally_is_called_after_a_limit_from_what_is_reserved_for_it(tmp_path: Path) -> None:
+    project = new_project(tmp_path, {"reserved.yaml": RESERVED, "tools/paid": PAID})
+    programs(project)
+    with closing(project):
+        done = project.podium("run", "reserved.yaml", "--json")
+        assert done.code == 5, done.err
+        outcomes = {step["path"]: step["outcome"] for step in done.data()["steps"]}
+        assert outcomes["a"] != "passed"
+        assert {path.rpartition("/")[2]: outcome for path, outcome in outcomes.items()}[
+            "report"
+        ] == "passed", outcomes
+        assert done.data()["limits"]["calls"]["used"] == 3
+
+
+RETRIED = """\
+podium: 1
+name: retried
+agents:
+  w: {type: command, command: [tools/write], price: {input: 0, output: 0}}
+steps:
+  ask: {human: "Go on?"}
+  a: {agent: w, prompt: Do it., touches: [out.txt], gates: [{run: [grep, -q, twice, out.txt]}]}
+"""
+WRITE = """\
+#!/bin/sh
+prompt=$(cat)
+case $prompt in *"Be brief."*) brief=yes ;; *) brief=no ;; esac
+case $prompt in *"grep"*) echo "twice $brief" > out.txt ;; *) echo "once $brief" > out.txt ;; esac
+echo done
+"""
+
+
+@pytest.mark.req("R198")
+def test_guidance_stays_until_an_attempt_passes(tmp_path: Path) -> None:
+    """The first attempt used it up although its gate failed."""
+    project = new_project(tmp_path, {"retried.yaml": RETRIED, "tools/write": WRITE})
+    programs(project)
+    with closing(project):
+        assert project.podium("run", "retried.yaml").code == 6
+        run = project.podium("show", "--json").data()["run"]
+        assert project.podium("guide", run, "Be brief.").code == 0
+        done = project.podium("approve")
+        assert done.code == 0, done.err
+        assert "+twice yes" in project.podium("diff", run).out
