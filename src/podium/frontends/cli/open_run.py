@@ -71,19 +71,19 @@ def in_project_of_file(command: Command) -> Command:
         if root != project_root(Path.cwd()):
             click.echo(f"in {root}", err=True)
         if not has_runs(root):
-            _check_file(file, arguments.get("settings", ()))
+            _check_file(file, arguments.get("settings", ()), arguments.get("sandbox"))
         with opened_project(root, create=True) as project:
             return command(project=project, file=file, **arguments)
 
     return click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)(call)
 
 
-def _check_file(file: Path, settings: tuple[str, ...]) -> None:
+def _check_file(file: Path, settings: tuple[str, ...], sandbox: str | None) -> None:
     """Report mistakes before the folder of the project is created; a refused command leaves nothing."""
     from podium.app.author.load import load_workflow
     from podium.app.values import parse_settings
 
-    load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
+    load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings, sandbox=sandbox))
 
 
 @contextmanager
