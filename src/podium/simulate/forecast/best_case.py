@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from podium.core import model
@@ -72,10 +72,17 @@ def _block_minimum(block: model.Block, at: Address, values: StaticValues, attemp
     own = [_step_minimum(step, child(at, step.name), values, attempt_cost) for step in block.steps]
     if block.kind != "seq":
         return sum(own)
-    after = [0] * (len(own) + 1)
+    to_pass = _cheapest_way(block, own, fails=False)
+    # A block from which every way leads to a failure is left by it; the step around it may have a route for that.
+    return to_pass if to_pass is not None else _cheapest_way(block, own, fails=True) or 0
+
+
+def _cheapest_way(block: model.Block, own: Sequence[int], *, fails: bool) -> int | None:
+    """The least that a way from the first step to an end uses; None if there is none. `fails` allows failures as ends."""
+    after: list[int | None] = [None] * len(own) + [0]
     for index in reversed(range(len(own))):
         targets = [exit_.to for exit_ in exits_of(block.steps, index) if exit_.to > index or exit_.to < 0]
-        after[index] = own[index] + min(
-            (after[to] if to >= 0 else 0) for to in targets if to != FAILED or len(targets) == 1
-        )
+        costs = [after[to] if to >= 0 else 0 for to in targets if fails or to != FAILED]
+        known = [cost for cost in costs if cost is not None]
+        after[index] = own[index] + min(known) if known else None
     return after[0]
