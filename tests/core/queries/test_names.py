@@ -218,6 +218,13 @@ def test_a_child_workflow_sees_its_inputs_and_not_the_variables_of_its_caller() 
     assert look(game, "z", "steps.k.output.o") == 99
 
 
+def test_the_outputs_of_a_workflow_can_read_how_it_ended() -> None:
+    child = Workflow("child", block("seq", command("c")), outputs=(("o", name_of("run.outcome")),))
+    game = Game(flow(Step("k", Call(child)), command("z")))
+    game.end("k/c")
+    assert look(game, "z", "steps.k.output.o") == "passed"
+
+
 def test_a_variable_set_in_a_parallel_branch_is_local_to_it() -> None:
     """P7."""
     branch = Step(
