@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from podium.workflow.problems import Problem
 
 PATH_RULE = 24
+TEST_SUFFIX: Final = ".test.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,23 @@ class Checked:
 
 
 def check(path: Path, *, user_dir: Path | None = None, settings: Mapping[str, Any] | None = None) -> Checked:
-    """Every mistake in a file and in the files it uses; `settings` override them."""
+    """Every mistake in a file and in the files it uses; `settings` override them. A file of tests is checked as one."""
+    if path.name.endswith(TEST_SUFFIX):
+        return Checked(path, _problems_of_tests(path))
     loaded = load(path, agent_types=agent_types(), user_dir=user_dir, overrides=settings)
     return Checked(path, loaded.problems, loaded.workflow)
+
+
+def _problems_of_tests(path: Path) -> tuple[Problem, ...]:
+    from podium.workflow.problems import Problem
+    from podium.workflow.scripted.test_file import read_tests
+
+    try:
+        read_tests(path)
+    except ConfigurationError as error:
+        rows = error.problems or (Problem(str(path), 1, 1, 1, error.message, error.hint or "").data(),)
+        return tuple(Problem(**row) for row in rows)  # type: ignore[arg-type]  # rows of Problem.data
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
