@@ -82,7 +82,7 @@ def _cheapest_way(block: model.Block, own: Sequence[int], *, fails: bool) -> int
     after: list[int | None] = [None] * len(own) + [0]
     for index in reversed(range(len(own))):
         targets = [exit_.to for exit_ in exits_of(block.steps, index) if exit_.to > index or exit_.to < 0]
-        costs = [after[to] if to >= 0 else 0 for to in targets if fails or to != FAILED]
-        known = [cost for cost in costs if cost is not None]
-        after[index] = own[index] + min(known) if known else None
+        ways = [after[to] if to >= 0 else 0 for to in targets if fails or to != FAILED]
+        costs = [cost for cost in ways if cost is not None]
+        after[index] = own[index] + min(costs) if costs else None
     return after[0]
