@@ -207,7 +207,7 @@ def test_a_run_that_is_over_is_only_tidied_up_by_a_resume(tmp_path: Path, notes:
         assert project.podium("resume", run).code == 0
 
         assert project.records(run) == before
-        assert published.read_text("ascii") == "done middle"
+        assert published.read_text("ascii") == "done middle\n"
         assert json.loads((folder / "state.json").read_text("utf-8")) == state
         assert project.leftovers() == []
 

@@ -220,7 +220,7 @@ def test_each_new_file_becomes_a_run_also_in_a_folder_that_git_ignores(project: 
         project.write("todo/first.md", "first")
         process.communicate(timeout=240)
     assert process.returncode == 0
-    assert said(project) == ["todo/first.md"]
+    assert said(project) == ["todo/first.md\n"]
 
 
 @pytest.mark.req("R206", "C12")
