@@ -12,7 +12,7 @@ from typing import Final
 
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.model import Block, Call, ForEach, Repeat
-from podium.core.payloads import Amounts, CarriedSpend
+from podium.core.payloads import Amounts, CarriedSpend, unknown_calls
 from podium.core.policy import NO_RESERVE, Limits
 from podium.core.state import Ledger, Placement, State
 from podium.core.types import Address, MicroUsd, Millis, Role, Unit
@@ -187,7 +187,7 @@ def settle(draft: State, place: Placement, reserve: Amounts, event: AttemptEnded
                 reserved=_minus(ledger.reserved, reserve),
                 spent=_plus(ledger.spent, used),
                 unknown=_plus(ledger.unknown, unknown),
-                unknown_calls=ledger.unknown_calls + unknown_calls(event),
+                unknown_calls=ledger.unknown_calls + unknown_calls(event.used, cost_known=event.cost_known),
                 window=max(ledger.window, event.window or 0),
                 busy=busy,
                 worked=Millis(ledger.worked + (event.at - ledger.since if was_timed and not busy else 0)),
@@ -236,8 +236,3 @@ def _minus(a: Amounts, b: Amounts) -> Amounts:
     if not (b.usd or b.tokens or b.calls):
         return a
     return Amounts(MicroUsd(a.usd - b.usd), a.tokens - b.tokens, a.calls - b.calls)
-
-
-def unknown_calls(event: AttemptEnded) -> int:
-    """The calls of an attempt whose cost is unknown; at least one, even if the attempt reports none."""
-    return 0 if event.cost_known else max(1, event.used.calls)

@@ -23,6 +23,11 @@ class Amounts:
     calls: int = 0
 
 
+def unknown_calls(used: Amounts, *, cost_known: bool) -> int:
+    """The calls of an attempt whose cost is unknown; at least one, even if the attempt reports none."""
+    return 0 if cost_known else max(1, used.calls)
+
+
 @dataclass(frozen=True, slots=True)
 class CarriedSpend:
     """What an earlier run used at a step that has its own limits, over all visits."""

@@ -10,8 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from podium.core import events
 from podium.core.events import Event
-from podium.core.ledger import unknown_calls
-from podium.core.payloads import Amounts
+from podium.core.payloads import Amounts, unknown_calls
 from podium.core.types import Address, Millis
 
 CHARGING: Final = frozenset(("AttemptStarted", "AttemptEnded", "AttemptDoubted", "RunRecovered", "RunEnded"))
@@ -91,7 +90,7 @@ class ChargeReader:
 
 
 def _charges_of(event: events.AttemptEnded) -> tuple[Charge, ...]:
-    used, unknown = event.used, unknown_calls(event)
+    used, unknown = event.used, unknown_calls(event.used, cost_known=event.cost_known)
     if event.reused or not (used.usd or used.tokens or used.calls or unknown):
         return ()
     return (Charge(event.at, event.path, event.attempt, used, unknown, event.result or NO_RESULT),)
