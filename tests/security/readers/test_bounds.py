@@ -46,7 +46,7 @@ def read(lines, names=("a/b/c/file.txt",) * 50):
 SESSIONS: Final = """
 import os, tempfile
 from pathlib import Path
-from podium.attempt.agent.sessions import _read
+from podium.attempt.agent.sessions import read_session_files
 home = Path(tempfile.mkdtemp())
 def made(name, size):
     path = home / name
@@ -80,10 +80,10 @@ CASES = {
     "rules: one long line": (RULES, 'read(["a" * (40 << 20)])'),
     "rules: sets": (RULES, 'read(["[a-z]" * 200 for _ in range(50_000)])'),
     "rules: a long path": (RULES, 'read(["**/" * 200 + "x"], ["a/" * 1000 + "b"])'),
-    "session: a sparse file": (SESSIONS, 'made("s.jsonl", 4 << 30); assert _read(home, ["*.jsonl"]) == {}'),
-    "session: many sparse files": (SESSIONS, '[made(f"{n}.jsonl", 1 << 30) for n in range(20)]; assert _read(home, ["*.jsonl"]) == {}'),
-    "session: many files": (SESSIONS + '\n[made(f"{n}.jsonl", 1) for n in range(5000)]', 'assert len(_read(home, ["*.jsonl"])) == 1000'),
-    "session: a link": (SESSIONS, 'os.symlink("/dev/zero", home / "a.jsonl"); assert _read(home, ["*.jsonl"]) == {}'),
+    "session: a sparse file": (SESSIONS, 'made("s.jsonl", 4 << 30); assert read_session_files(home, ["*.jsonl"]) == {}'),
+    "session: many sparse files": (SESSIONS, '[made(f"{n}.jsonl", 1 << 30) for n in range(20)]; assert read_session_files(home, ["*.jsonl"]) == {}'),
+    "session: many files": (SESSIONS + '\n[made(f"{n}.jsonl", 1) for n in range(5000)]', 'assert len(read_session_files(home, ["*.jsonl"])) == 1000'),
+    "session: a link": (SESSIONS, 'os.symlink("/dev/zero", home / "a.jsonl"); assert read_session_files(home, ["*.jsonl"]) == {}'),
 }  # fmt: skip
 CASES |= STREAM_CASES | ANSWER_CASES | SERVICE_CASES | FILE_CASES | OUTPUT_CASES | MORE_CASES | WORK_CASES
 
