@@ -27,9 +27,11 @@ pytestmark = [
 PLACES: Final = ("workspace", "home", "tmp")
 READERS: Final = ("gate", "reviewer", "next_agent", "next_command", "after_setup", "teardown")
 WRITERS: Final = ("agent", "command", "setup")
+FULL: Final = bool(os.environ.get("PODIUM_FULL"))
 SURROUNDINGS: Final = (
-    *("git_root", "git_ordinary", "no_git_ordinary"),
-    *("git_root_container", "git_ordinary_container", "no_git_ordinary_container"),
+    *("git_root", "git_ordinary", "no_git_ordinary", "git_root_container"),
+    # Containers that one user starts side by side fail now and then, so these run only with FULL=1 WORKERS=0.
+    *(("git_ordinary_container", "no_git_ordinary_container") if FULL else ()),
 )
 SECRET: Final = "SECRET-"
 CONTAINER: Final = json.dumps({"level": "container", "image": PYTHON_IMAGE})
