@@ -99,7 +99,7 @@ check: setup ## everything a change must pass: format, lint, types, layers, docs
 
 coverage: setup ## every branch of the core and the language must be tested
 	@PODIUM_HYPOTHESIS=coverage sh tools/stage.sh coverage 20m $(PARALLEL) $(FAST) --cov --cov-report=term \
-		tests/core tests/tasks tests/workflow tests/simulate tests/contracts tests/attempt/test_contract.py tests/attempt/test_partials.py
+		tests/test_fast_dataclass.py tests/core tests/tasks tests/workflow tests/simulate tests/contracts tests/attempt/test_contract.py tests/attempt/test_partials.py
 
 mutants: setup ## plant bugs in the core and see that a property catches each; COUNT=30 SEED=7 for a sample
 	@$(PY) tools/mutants.py --count $(COUNT) --seed $(SEED)

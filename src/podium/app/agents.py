@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.programs import program_of, wanting
-from podium.core.fast_dataclass import dataclass
 from podium.credentials import auth_of, key_names
+from podium.fast_dataclass import dataclass
 from podium.ports.agent import Agents, InstalledAgent
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch

@@ -25,10 +25,10 @@ from podium.app.run.drive import Observer
 from podium.app.run.preflight import agents_in_use, agents_not_ready, unsupported, unusable_keys
 from podium.app.run.start import RunRequest
 from podium.attempt.host import Host
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Workflow
 from podium.credentials import auth_of
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.git.repository import read_head
 from podium.ports.agent import Agents
 from podium.ports.runtime import DrivenRun

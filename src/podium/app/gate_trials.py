@@ -14,10 +14,10 @@ from podium.attempt.command.trial import Trial, TrialStatus, try_command
 from podium.attempt.host import Host
 from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.expressions.templates import fill_argv
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Step, Workflow
 from podium.core.queries.static_names import StaticNames, static_names
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.repository import read_head, tree_with_uncommitted
 
 

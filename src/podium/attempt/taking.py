@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 
 from podium.core.addresses import without_visits
 from podium.core.events import AttemptStarted, AttemptTaken
 from podium.core.types import Address, Tree
+from podium.fast_dataclass import dataclass
 from podium.process.terminal import Terminal
 
 

@@ -22,8 +22,8 @@ from podium.core.events import (
     TimerFired,
     WaitStarted,
 )
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Address, Millis
+from podium.fast_dataclass import dataclass
 
 EffectKind: TypeAlias = Literal["attempt", "timer", "retry", "person", "wait", "fact", "join"]
 EffectKey: TypeAlias = tuple[EffectKind, Address]

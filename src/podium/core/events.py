@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.payloads import SCHEMA_VERSION, Amounts, RefusedMember, Result, RunFacts, Verdict
 from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, Role, RunStatus, Tree, Unit
+from podium.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from dataclasses import field
 from typing import Any, TypeAlias
 
 from podium.core.events import AttemptEnded, AttemptTaken, FactsFound, JoinEnded, WaitEnded
-from podium.core.fast_dataclass import dataclass
 from podium.core.payloads import RunFacts
 from podium.core.types import Address, Millis, Tree, Unit
+from podium.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Value
-from podium.core.fast_dataclass import dataclass, quick
 from podium.core.policy import (
     NO_LIMITS,
     NO_RETRY,
@@ -29,6 +28,7 @@ from podium.core.policy import (
 )
 from podium.core.step_settings import Prompt, StepSettings, WorkflowConfig, no_fields
 from podium.core.types import Millis, Outcome, Severity
+from podium.fast_dataclass import dataclass, quick
 
 Fields: TypeAlias = Mapping[str, Any]
 """JSON-like settings that the core passes on, unread, to the code that performs an attempt."""

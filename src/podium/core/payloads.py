@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import REBASE, Address, MicroUsd, Millis, Tree
+from podium.fast_dataclass import dataclass
 
 SCHEMA_VERSION: Final = 1
 """Of the events."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias
 
 from podium.core.expressions.nodes import Node
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Level, MicroUsd, Millis
+from podium.fast_dataclass import dataclass
 
 Count: TypeAlias = int | Node
 """A number, or an expression that is evaluated during the run."""

@@ -30,12 +30,12 @@ from podium.core.events import (
     RunStarted,
     StepEnded,
 )
-from podium.core.fast_dataclass import dataclass, quick
 from podium.core.model import Step
 from podium.core.payloads import Amounts, Rebase, RefusedMember
 from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
 from podium.core.types import Address, MicroUsd, Millis, Role, Tree
+from podium.fast_dataclass import dataclass, quick
 
 JoinStatus: TypeAlias = Literal["queued", "joined"] | RefusedMember | None
 """The progress of merging a member's tree onto the head of its scope."""

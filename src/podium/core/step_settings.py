@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from podium.core.expressions.templates import Value
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 NO_FIELDS: Final[Mapping[Any, Any]] = MappingProxyType({})
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
 from podium.egress.request_head import Refused
+from podium.fast_dataclass import dataclass
 
 # No "%", because two servers may decode an encoded path differently.
 _PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+|/")

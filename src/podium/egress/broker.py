@@ -20,7 +20,6 @@ from anyio import to_thread
 from anyio.abc import ByteReceiveStream, ByteStream, SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
 from podium.egress.allowed_calls import Rule, check, rules
 from podium.egress.request_body import InvalidBody
@@ -39,6 +38,7 @@ from podium.egress.response import InvalidResponse, pass_response, read_response
 from podium.egress.server_tools import Inspected, NotAllowed, inspect
 from podium.egress.tunnel import connect_proxy, open_tunnel
 from podium.egress.user_proxy import UserProxy, proxy_for
+from podium.fast_dataclass import dataclass
 from podium.ports.clock import wall_clock
 from podium.ports.sandbox import EgressDecision, OnDecision, Service, no_traffic
 from podium.redaction.encodings import SHORTEST

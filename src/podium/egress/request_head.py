@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 MOST_HEAD: Final = 64 * 1024
 MOST_FIELDS: Final = 128

@@ -15,8 +15,8 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from podium.core.fast_dataclass import dataclass
 from podium.egress.request_head import END, MOST_HEAD, PIECE
+from podium.fast_dataclass import dataclass
 from podium.redaction.mask import Mask, MaskStream
 
 SMALL: Final = 256 * 1024

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 import anyio
 from anyio.abc import SocketStream
 
-from podium.core.fast_dataclass import dataclass
 from podium.egress import forwarder
 from podium.egress.broker import Upstream, broker
 from podium.egress.hosts import Resolve, allowed_hosts, public_addresses
 from podium.egress.proxy import proxy
+from podium.fast_dataclass import dataclass
 from podium.ports.sandbox import BROKER, PROXY, OnDecision, SandboxPolicy, Service, no_traffic
 
 BROKER_SOCKET: Final = "broker.sock"

@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
 from podium.egress.request_body import InvalidBody, outline, parse
 from podium.egress.server_tool_names import (
     ADDRESSED,
@@ -27,6 +26,7 @@ from podium.egress.server_tool_names import (
     normalized,
     tool_names,
 )
+from podium.fast_dataclass import dataclass
 
 MOST_REWRITTEN: Final = 8 * 1024 * 1024
 """A larger request is refused instead of rewritten, because it would be parsed as a whole."""

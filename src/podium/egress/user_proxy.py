@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 PORTS: Final = {"http": 80, "https": 443}
 

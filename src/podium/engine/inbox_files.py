@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from podium.core.effects import AskPerson
-from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve
 from podium.core.state import Leaf, State
 from podium.core.types import Address
 from podium.errors import PathViolation
+from podium.fast_dataclass import dataclass
 from podium.files import atomic
 from podium.files.inside import open_inside
 from podium.ports.exporter import RunExporter

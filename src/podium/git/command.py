@@ -17,8 +17,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
 from podium.errors import PodiumError
+from podium.fast_dataclass import dataclass
 from podium.process.launch import Launch
 from podium.process.output import OutputLimits
 from podium.process.run import run_blocking

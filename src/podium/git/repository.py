@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import STATE_DIR
 from podium.git.command import MARKER, Answer, Git, GitError, discover, run, text
 from podium.git.trees.ignore import Rule, parse_rules

@@ -8,8 +8,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import MicroUsd, Millis
+from podium.fast_dataclass import dataclass
 from podium.ports.agent_type import AgentType
 from podium.ports.sandbox import Service
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.agent_capabilities import Capabilities
 
 if TYPE_CHECKING:

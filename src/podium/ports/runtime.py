@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from podium.core.events import Event
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.core.messages import Cancel, Command, Refusal, Start
 from podium.core.types import Address, Millis
 from podium.errors import ConfigurationError, PodiumError
+from podium.fast_dataclass import dataclass
 from podium.ports.store import RunHead
 
 if TYPE_CHECKING:

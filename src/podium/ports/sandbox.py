@@ -7,8 +7,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
+from podium.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     # Commands that only read the log do not need to import these.

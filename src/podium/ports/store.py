@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.errors import PodiumError
+from podium.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

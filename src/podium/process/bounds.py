@@ -10,12 +10,13 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from anyio import to_thread
 
+from podium.fast_dataclass import dataclass
 from podium.process import cgroups
 from podium.process.disk import DiskBound, DiskWatch
 from podium.process.procfs import PROC, Process, count_tasks, descend, is_inside, tasks_of_user

@@ -11,10 +11,11 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from podium.fast_dataclass import dataclass
 
 PERIOD_US: Final = 100_000
 REMOVAL_S: Final = 1.0

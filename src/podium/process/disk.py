@@ -12,10 +12,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from podium.fast_dataclass import dataclass
 from podium.process.procfs import PROC
 
 SHARE_OF_FREE: Final = 0.9

@@ -6,11 +6,12 @@ import math
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.process.bounds import Bounds
 from podium.process.environment import check_env
 from podium.process.limits import Limits

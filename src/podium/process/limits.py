@@ -12,9 +12,11 @@ import resource
 import shlex
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Final
+
+from podium.fast_dataclass import dataclass
 
 # Fixed paths, because a program of that name in the project's PATH must not apply the limits.
 PRLIMIT: Final = (Path("/usr/bin/prlimit"), Path("/bin/prlimit"))

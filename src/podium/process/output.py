@@ -10,9 +10,11 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, Protocol
+
+from podium.fast_dataclass import dataclass
 
 StreamName = Literal["stdout", "stderr"]
 OnOutput = Callable[[StreamName, bytes], None]

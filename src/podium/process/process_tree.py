@@ -22,13 +22,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import anyio
 import anyio.lowlevel
 
+from podium.fast_dataclass import dataclass
 from podium.process.procfs import (
     Process,
     descend,

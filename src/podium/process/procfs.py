@@ -10,9 +10,11 @@ import re
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Final
+
+from podium.fast_dataclass import dataclass
 
 PROC: Final = "/proc"
 MARKER_VARIABLE: Final = "PODIUM_MARKER"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ import anyio
 from anyio import from_thread
 
 from podium.errors import EXIT_TIMED_OUT
+from podium.fast_dataclass import dataclass
 from podium.process import process_tree
 from podium.process.ansi import PlainStream
 from podium.process.bounds import UsageWatch

@@ -16,9 +16,10 @@ import termios
 import threading
 import tty
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
+
+from podium.fast_dataclass import dataclass
 
 PIECE: Final = 64 * 1024
 SIZE_S: Final = 0.25

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from podium.attempt.host import Host
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.model import Workflow
+from podium.fast_dataclass import dataclass
 from podium.tasks.prior_results import PriorResults
 
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from podium.core.expressions.templates import references
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Call, ForEach, Output, Step, Workflow
 from podium.core.queries.graph import LOOPS, SCOPES
 from podium.core.queries.steps import children_of
+from podium.fast_dataclass import dataclass
 from podium.workflow.contracts.examples import Draw, example, example_of
 
 

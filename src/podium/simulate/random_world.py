@@ -17,13 +17,13 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve
 from podium.core.model import Agent, Call, Command, Git, Step, Workflow
 from podium.core.payloads import Amounts, RefusedMember, Verdict
 from podium.core.queries.graph import actions_of
 from podium.core.state import State
 from podium.core.types import Address, AnswerKind, MicroUsd, Millis, Tree
+from podium.fast_dataclass import dataclass
 from podium.simulate.loop_lists import answer_lists, answer_with
 from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of

@@ -19,7 +19,6 @@ from podium.core.effects import (
 )
 from podium.core.events import Event, FactsFound
 from podium.core.evolve.evolve import initial
-from podium.core.fast_dataclass import dataclass
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Fired, Message, Refusal, Start
 from podium.core.model import Workflow
@@ -27,6 +26,7 @@ from podium.core.payloads import RunFacts
 from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.types import Address, Millis
+from podium.fast_dataclass import dataclass
 from podium.simulate.world import World
 
 MAX_TURNS = 1_000_000

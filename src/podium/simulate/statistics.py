@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Workflow
 from podium.core.payloads import TypicalUse
+from podium.fast_dataclass import dataclass
 from podium.simulate.random_world import DEFAULT_ODDS, NO_PAST, Odds, PastUse, RandomWorld
 from podium.simulate.run import SIMULATED, simulate
 from podium.views.run.trace import Trace, TracedStep, trace

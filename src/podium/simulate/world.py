@@ -14,10 +14,10 @@ from podium.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve, Signal
 from podium.core.state import State
 from podium.core.types import Millis, Tree
+from podium.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

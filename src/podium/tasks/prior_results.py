@@ -21,9 +21,9 @@ from podium.core.events import (
     JoinAsked,
     JoinEnded,
 )
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.types import Address, Millis
+from podium.fast_dataclass import dataclass
 
 REUSABLE_KINDS: Final = frozenset({"ok", "failed", "blocked"})
 """Results that depend on the work only; others depend on circumstances that may have changed."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.model import Fields
 from podium.core.step_settings import no_fields
+from podium.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from podium.core.events import (
     JoinEnded,
     WaitStarted,
 )
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
 from podium.core.payloads import Author
 from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.core.types import Address, Tree
+from podium.fast_dataclass import dataclass
 from podium.tasks.task_names import NameValues, Query, TaskNames
 
 

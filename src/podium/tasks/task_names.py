@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from podium.core.expressions.nodes import ExprError, MissingValue, NeedFact, TooBig, WrongType
 from podium.core.expressions.templates import Value, fill, references
 from podium.core.expressions.values import is_list, is_map
-from podium.core.fast_dataclass import dataclass
 from podium.core.queries.names import InstanceNames
 from podium.core.queries.step_results import OF_SCOPES, Fields
+from podium.fast_dataclass import dataclass
 
 Chain: TypeAlias = tuple[str, ...]
 FailureKind: TypeAlias = Literal["missing", "type", "size", "other"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 Price: TypeAlias = Literal["reported", "priced", "free", "unknown"]
 RequiredSandbox: TypeAlias = Literal["limits", "bubblewrap"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.agent_capabilities import Capabilities
 from podium.workflow.problems import did_you_mean, join_words
 from podium.workflow.schema.fields import DocPath, keys_of

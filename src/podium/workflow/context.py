@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.step_settings import Prompt
+from podium.fast_dataclass import dataclass
 from podium.workflow.agent_capabilities import AGENT_WORDS, AgentTypes
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import OwnPartial

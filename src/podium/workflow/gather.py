@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.files import bounded_json
 from podium.files.inside import MAX_TEXT_FILE, read_file
 from podium.workflow.agent_capabilities import AgentTypes

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.gather import LoadOptions, gather_context
 from podium.workflow.lint.check import check
 from podium.workflow.merge.config_layers import loosens_default

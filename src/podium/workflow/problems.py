@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError, PathViolation
+from podium.fast_dataclass import dataclass
 
 MAX_WORD: Final = 80
 EFFECT_RULE: Final = 43

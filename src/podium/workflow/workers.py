@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import BASE_REVIEWER
 from podium.workflow.schema.file import Role

@@ -16,7 +16,7 @@ from typing import Final
 
 from podium.adapters.sandboxes.host_programs import SYSTEM
 from podium.adapters.sandboxes.layout import is_below
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.ports.sandbox import Mount
 
 # Fixed paths: where user namespaces are restricted, only the system's bubblewrap may use them, and a program of that

@@ -12,7 +12,7 @@ from typing import Final
 
 from podium.adapters.sandboxes.bubblewrap import system_call_filter, wrap_launch
 from podium.adapters.sandboxes.bubblewrap_argv import BWRAP, SETPRIV
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.ports.sandbox import SandboxPolicy
 from podium.process.launch import Launch
 from podium.process.run import run_blocking

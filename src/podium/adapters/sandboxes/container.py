@@ -26,8 +26,8 @@ from podium.adapters.sandboxes import limits
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, SCRATCH, SHM
 from podium.adapters.sandboxes.seccomp import AF_VSOCK
 from podium.adapters.sandboxes.ways_out import needs_sockets, network_of_container
-from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process import cgroups
 from podium.process.launch import Finished, Launch

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from podium.core.model import Step

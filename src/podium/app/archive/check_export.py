@@ -19,10 +19,10 @@ from podium.app.archive.export import (
     trees_of,
 )
 from podium.core.events import Event, RunStarted
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.core.types import Tree
 from podium.errors import PathViolation
+from podium.fast_dataclass import dataclass
 from podium.files import bounded_json
 from podium.files.inside import read_file
 from podium.git.trees.bundle import missing_trees

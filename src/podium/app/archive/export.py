@@ -17,10 +17,10 @@ from podium.app.query.diff import Span, read_diff
 from podium.app.run.definition import read_stored_texts
 from podium.core.codec import encode
 from podium.core.events import Event
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import find
 from podium.git.trees.bundle import complete_trees, write_bundle

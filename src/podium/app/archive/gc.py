@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.app.run.definition import discard_unused
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.types import Millis
+from podium.fast_dataclass import dataclass
 from podium.git.branches import gc
 from podium.git.repository import find
 from podium.git.workdir.folder import discard

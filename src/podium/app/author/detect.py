@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from podium.app.author.detect_python import python_commands
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.files import bounded_json
 
 Purpose: TypeAlias = Literal["tests", "lint", "types"]

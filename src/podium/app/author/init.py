@@ -12,8 +12,8 @@ from podium.app.author.detect import Purpose, Scan
 from podium.app.author.try_gates import TriedGate, TriedGates, missing_generated
 from podium.app.paths import IGNORED
 from podium.attempt.programs import program_of
-from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.files import SHIPPED
 from podium.workflow.source.yaml import read

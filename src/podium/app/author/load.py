@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from podium.adapters.agents.registry import agent_types
-from podium.core.fast_dataclass import dataclass
 from podium.errors import EXIT_CONFIGURATION, EXIT_PASSED, EXIT_PATH, ConfigurationError, PathViolation
+from podium.fast_dataclass import dataclass
 from podium.workflow.load import load
 from podium.workflow.problems import EFFECT_RULE, did_you_mean, in_order, mistakes
 

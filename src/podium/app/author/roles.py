@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import Checked
-from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import ProjectPaths
 from podium.workflow.gather import LoadOptions, context_of
 from podium.workflow.lint.check import check

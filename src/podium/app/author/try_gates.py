@@ -19,9 +19,9 @@ from podium.app.author.load import open_workflow
 from podium.app.gate_trials import base_tree
 from podium.attempt.command.look_up import missing_needs
 from podium.attempt.command.trial import Trial, try_command
-from podium.core.fast_dataclass import dataclass
 from podium.core.queries.static_names import StaticNames
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import STATE_DIR
 from podium.git.repository import read_ignored
 

@@ -11,10 +11,10 @@ from podium.app.forecast.check import Price, bound_of, pricing, refusals_of, wei
 from podium.app.run.cost_history import History
 from podium.app.values import assumed
 from podium.core.addresses import ADVICE, child, without_numbers
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Call, Step, Workflow
 from podium.core.state import Leaf, State
 from podium.core.types import Address
+from podium.fast_dataclass import dataclass
 from podium.simulate.forecast.best_case import best_case
 from podium.simulate.forecast.priced_bound import EXACT_TRANSITIONS
 from podium.simulate.forecast.upper_bound import UpperBound

@@ -22,10 +22,10 @@ from podium.attempt.host import Host
 from podium.attempt.prompt.build import render_prompt
 from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
 from podium.core.events import AttemptStarted, Event
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Workflow
 from podium.core.state import State
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import ProjectPaths
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld

@@ -9,8 +9,8 @@ from typing import Any
 from podium.app.forecast.check import past_uses
 from podium.app.run.cost_history import History, usual_of
 from podium.app.values import assumed
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Workflow
+from podium.fast_dataclass import dataclass
 from podium.simulate.random_world import Odds
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld

@@ -12,13 +12,13 @@ from podium.attempt.workspace import workspace
 from podium.core.addresses import ROOT
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.evolve.evolve import fold
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.payloads import Amounts, Rebase, rebase_in
 from podium.core.queries.branch_trees import tree_of
 from podium.core.state import Scope, State
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError, PodiumError
+from podium.fast_dataclass import dataclass
 from podium.git.repository import read_head
 from podium.runtime.records import events_of
 from podium.tasks.build import landing_task

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from podium.core.addresses import FINALLY, ROOT, without_numbers, without_visit
 from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered, RunStarted
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Call, Workflow
 from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import NO_LIMITS
 from podium.core.queries.steps import all_steps
 from podium.core.types import Address, MicroUsd, Millis
+from podium.fast_dataclass import dataclass
 
 _BEGINS: Final = re.compile(r"[/\[#]")
 """What follows the address of a step in the addresses of those inside it."""

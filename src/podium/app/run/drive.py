@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Command
 from podium.core.state import State
 from podium.errors import EXIT_CANCELLED, PodiumError
+from podium.fast_dataclass import dataclass
 from podium.ports.runtime import OnTurn, Park, Runtime
 
 if TYPE_CHECKING:

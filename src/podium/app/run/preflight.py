@@ -10,7 +10,6 @@ from podium.attempt.host import Host
 from podium.attempt.programs import default_agent, preferred_names, wanting
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Text, chain_of
-from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Start
 from podium.core.model import (
     Agent,
@@ -25,6 +24,7 @@ from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Address
 from podium.credentials import key_names, with_auth
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.ports.agent import Agents, InstalledAgent
 from podium.redaction.encodings import SHORTEST
 from podium.redaction.mask import Mask

@@ -35,12 +35,12 @@ from podium.app.run.start import (
 )
 from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted
 from podium.core.evolve.evolve import fold
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Start
 from podium.core.payloads import Amounts, RaisedLimit, RunFacts, rebase_in
 from podium.core.types import Address, MicroUsd
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.git.repository import Repository, has_commit
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead

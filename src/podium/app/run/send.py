@@ -11,13 +11,13 @@ import anyio
 from podium.app.query.runs import ENDED
 from podium.app.run.drive import NO_OBSERVER, Observer, drive
 from podium.core.evolve.evolve import fold
-from podium.core.fast_dataclass import dataclass
 from podium.core.handle import handle
 from podium.core.hash_chain import RunId
 from podium.core.messages import Refusal
 from podium.core.model import Workflow
 from podium.core.state import State
 from podium.errors import ConfigurationError, PodiumError
+from podium.fast_dataclass import dataclass
 from podium.ports.clock import wall_clock
 from podium.ports.runtime import (
     Accepted,

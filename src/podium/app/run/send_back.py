@@ -9,7 +9,6 @@ from podium.attempt.landing.messages import sides_text
 from podium.attempt.landing.rebase import author_of, keep_rebase
 from podium.core.addresses import ROOT
 from podium.core.events import AttemptStarted
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.model import Git
 from podium.core.payloads import Amounts, Rebase, RunFacts, rebase_in
@@ -19,6 +18,7 @@ from podium.core.queries.rebases import authors_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Tree
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.git.repository import Repository, commit_of, refs, tree_of
 from podium.git.trees.diff import patch_id
 from podium.git.trees.merge import Clashed, join

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from podium.app.run.start import workflow_of
 from podium.core.evolve.evolve import fold
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.state import State, next_due
 from podium.core.types import Millis
 from podium.errors import PodiumError
+from podium.fast_dataclass import dataclass
 from podium.ports.clock import Clock, wall_clock
 from podium.ports.store import RunHead
 from podium.process.detach import DetachedProcess, start_detached, stop

@@ -28,13 +28,13 @@ from podium.app.run.preflight import (
 from podium.app.user_projects import remember_project
 from podium.app.values import own_name
 from podium.attempt.host import Host
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports.runtime import RunSpec
 from podium.ports.store import RunHead

@@ -19,12 +19,12 @@ from podium.attempt.taking import EarlierWork, Taking
 from podium.core.addresses import without_visits
 from podium.core.events import AttemptEnded, AttemptStarted, Event, StepEntered
 from podium.core.evolve.evolve import fold
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Command, Resume
 from podium.core.model import Agent, Step
 from podium.core.types import Address
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.ports.agent import InteractiveAgent
 from podium.ports.runtime import AlreadyOwned, check_unchanged
 from podium.process.procfs import has_marked_ancestor

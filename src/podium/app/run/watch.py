@@ -16,9 +16,9 @@ from podium.app.paths import WRITTEN_BY_PEOPLE
 from podium.app.query.diff import change_of, read_changes
 from podium.app.run.answer import view_of
 from podium.app.run.start import StartedRun
-from podium.core.fast_dataclass import dataclass
 from podium.core.queries.steps import all_steps
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import STATE_DIR
 from podium.git.repository import Repository, find, read_ignored
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from podium.app.workflow_tests.play import Played, SentPrompt
 from podium.core.addresses import without_visit
 from podium.core.expressions.values import plain_json
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.views.run.view import RunView, StepView
 from podium.workflow.problems import did_you_mean
 from podium.workflow.scripted.cast import place_of

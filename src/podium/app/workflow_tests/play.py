@@ -16,12 +16,12 @@ from podium.app.run.start import RunRequest, StartedRun
 from podium.app.workflow_tests.stage import TestProject, stage
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
-from podium.core.fast_dataclass import dataclass
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
 from podium.core.state import Leaf, State
 from podium.core.types import Address, Millis, Tree
 from podium.errors import PodiumError
+from podium.fast_dataclass import dataclass
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.snapshot import read_blobs

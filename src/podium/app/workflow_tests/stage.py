@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from podium.app.paths import project_root
 from podium.attempt.workspace.toolchain import FOLDERS, is_editable
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis, Tree
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.files.inside import inside
 from podium.files.project_paths import STATE_DIR
 from podium.git.command import Git, run, text

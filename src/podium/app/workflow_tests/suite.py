@@ -12,8 +12,8 @@ from typing import Any, Final
 from podium.app.workflow_tests.expect import Failure, failures
 from podium.app.workflow_tests.play import OpenStage, Played, play
 from podium.app.workflow_tests.stage import TestProject, staged
-from podium.core.fast_dataclass import dataclass
 from podium.errors import EXIT_FAILED, EXIT_PASSED, ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.workflow.scripted.test_file import SUFFIX, Trial, line_of_test, read_tests
 from podium.workflow.source import yaml
 

@@ -12,8 +12,8 @@ from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.host import Host
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
+from podium.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest, AgentResult, ImageInput, OutputParser, Progress, ProgressKind
 from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName

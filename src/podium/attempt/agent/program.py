@@ -16,8 +16,8 @@ from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, sandbox_record
 from podium.attempt.prompt.earlier_outputs import write_outputs
 from podium.attempt.workspace.workspace import Workspace
-from podium.core.fast_dataclass import dataclass
 from podium.credentials import read_returned_login
+from podium.fast_dataclass import dataclass
 from podium.files.inside import inside
 from podium.git.workdir.folder import Owner, give_ownership
 from podium.ports.agent import ProgramSpec

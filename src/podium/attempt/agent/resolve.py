@@ -12,11 +12,11 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text, plain_json
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
 from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.credentials import with_auth
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.files.inside import MAX_TEXT_FILE, inside, read_file
 from podium.ports.agent import Agent as Adapter
 from podium.ports.agent import InstalledAgent, ServiceAgent

@@ -26,9 +26,9 @@ from podium.attempt.workspace.workspace import Workspace, open_workspace
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill_argv
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Step
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.workdir.folder import give_ownership

@@ -16,8 +16,8 @@ from typing import Any, Final
 from podium.attempt.agent.tests_changed import MARK
 from podium.attempt.command.result import CommandResult
 from podium.attempt.command.test_reports import RED, Report, Status, shown
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.repository import Repository
 from podium.git.trees.diff import diff
 from podium.tasks.report import AttemptResult

@@ -27,9 +27,9 @@ from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Step
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.files.inside import inside, open_inside
 from podium.git.repository import trees
 from podium.git.trees.diff import changed_paths

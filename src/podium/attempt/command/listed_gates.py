@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Gates, Step, Workflow
 from podium.core.queries.steps import all_steps
+from podium.fast_dataclass import dataclass
 from podium.workflow.test_gates.listing import list_suites
 
 

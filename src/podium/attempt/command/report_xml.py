@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any, Final, cast
 from xml.etree import ElementTree as ET
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 MAX_BYTES: Final = 16 << 20
 MAX_CASES: Final = 100_000

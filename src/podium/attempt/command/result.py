@@ -7,8 +7,8 @@ from typing import Final
 
 from podium.attempt.command import evidence
 from podium.attempt.host import Host
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import AnswerKind, Reason
+from podium.fast_dataclass import dataclass
 from podium.process.launch import Finished
 from podium.process.output import CapturedOutput
 from podium.tasks.report import AttemptResult

@@ -28,11 +28,11 @@ from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Reason, Tree
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask, CommandWork

@@ -9,8 +9,8 @@ from typing import Final
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command
+from podium.fast_dataclass import dataclass
 from podium.workflow.test_gates.listing import is_declared, steering_of
 from podium.workflow.test_gates.runners import (
     MIXED,

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 from podium.attempt.command.printed.failures import assertion
 from podium.attempt.command.report_xml import ReportedTest, UnreadableReport, parse_cases, root_of
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.files import bounded_json
 from podium.views.format import first_of
 

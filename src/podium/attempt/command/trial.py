@@ -19,11 +19,11 @@ from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import Workspace
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import ExprError, Names, NeedFact
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Command, Step
 from podium.core.payloads import Amounts
 from podium.core.types import Address, Millis, Tree
 from podium.errors import PodiumError
+from podium.fast_dataclass import dataclass
 
 TrialStatus: TypeAlias = Literal["passed", "red", "no_tests", "missing", "timeout", "error", "unknown"]
 """`missing`: a program or module is not there. `error`: its surroundings fail. `unknown`: only a run knows its values."""

@@ -18,10 +18,10 @@ from podium.attempt.reuse import joined
 from podium.attempt.workspace.workspace import PODIUM
 from podium.core.events import JoinAsked, JoinEnded
 from podium.core.expressions.nodes import ExprError, NeedFact
-from podium.core.fast_dataclass import dataclass
 from podium.core.payloads import RefusedMember
 from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
+from podium.fast_dataclass import dataclass
 from podium.git.repository import REFS, Repository, Signature, component, keep, write_commit
 from podium.git.trees.merge import Clashed
 from podium.git.trees.merge import join as merge

@@ -25,7 +25,7 @@ from podium.core import step_settings
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.ports.agent import ImageInput, ServiceAgent
 from podium.redaction.scan import scrub
 from podium.tasks.partials import render_partial

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from podium.attempt.artifacts import folder_of
 from podium.attempt.workspace.workspace import Workspace
-from podium.core.fast_dataclass import dataclass
 from podium.errors import PathViolation, disk_fault
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import STATE_DIR
 from podium.git.trees.listing import FILE, Entry
 from podium.git.workdir.folder import Owner, make_folder, write_entry

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.host import Host
-from podium.core.fast_dataclass import dataclass
 from podium.core.globs import glob_matches
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import STATE_DIR
 from podium.git.repository import Repository, trees
 from podium.git.trees.listing import FILE, PROGRAM, files, read_listing

@@ -14,8 +14,8 @@ from typing import Final
 
 from anyio import to_thread
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.repository import Repository
 from podium.git.trees.snapshot import Snapshot
 from podium.git.workdir.checkout import checkout, is_exact, update

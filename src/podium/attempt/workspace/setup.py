@@ -22,10 +22,10 @@ from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE, link, toolchain_
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import MissingValue, Names
 from podium.core.expressions.templates import fill, fill_argv
-from podium.core.fast_dataclass import dataclass
 from podium.core.globs import glob_matches
 from podium.core.model import Step
 from podium.errors import PathViolation, PodiumError, disk_fault
+from podium.fast_dataclass import dataclass
 from podium.files.inside import inside
 from podium.files.project_paths import STATE_DIR
 from podium.git.trees.ignore import parse_rules

@@ -25,10 +25,10 @@ from podium.attempt.workspace.folder_pool import PooledFolder, add_clone, discar
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Step
 from podium.core.types import IN_PLACE, Tree
 from podium.errors import disk_fault
+from podium.fast_dataclass import dataclass
 from podium.git.repository import (
     Person,
     Repository,

@@ -20,7 +20,7 @@ from podium.core.expressions.operators import (
     truth,
 )
 from podium.core.expressions.values import ExprError, Json, Meter, MissingValue, TooBig, WrongType, bounded
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 __all__ = [
     "And", "Arith", "Call", "Compare", "Const", "ExprError", "Field", "IfElse", "Item", "Json", "ListOf", "MissingValue",

@@ -27,7 +27,7 @@ from podium.core.expressions.regex_shape import (
     shape_of,
 )
 from podium.core.expressions.values import MAX_TEXT, Meter, TooBig, WrongType
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 MAX_PATTERN: Final = 500
 MAX_GROUPS: Final = 30

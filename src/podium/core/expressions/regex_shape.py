@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias, assert_never
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 # The parser of `re` is private, but only it is certain to read a pattern as `re` does; a parser of our own would
 # drift. We use only `parse` and the names of the operators, which have never changed.

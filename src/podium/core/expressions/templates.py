@@ -29,7 +29,7 @@ from podium.core.expressions.nodes import (
     evaluate,
 )
 from podium.core.expressions.values import MAX_TEXT, Json, Meter, MissingValue, TooBig, as_text, is_list
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,11 @@ from podium.app.run.drive import Observer
 from podium.app.run.start import RunRequest
 from podium.app.values import json_value, parse_settings
 from podium.core.events import Event
-from podium.core.fast_dataclass import dataclass
 from podium.core.hash_chain import Record, RunId
 from podium.core.messages import Resume
 from podium.core.model import Workflow as Graph
 from podium.errors import ConfigurationError, RunFailed
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import ProjectPaths
 from podium.ports.runtime import DrivenRun, OnTurn
 from podium.runtime.records import event_of

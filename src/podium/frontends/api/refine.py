@@ -20,8 +20,8 @@ from typing import Any, Final, Literal, TypeAlias
 import anyio
 
 from podium.core.events import AttemptEnded, Event
-from podium.core.fast_dataclass import dataclass
 from podium.errors import AgentError, NotApproved
+from podium.fast_dataclass import dataclass
 from podium.files.project_paths import ProjectPaths
 from podium.frontends.api.functions import drive_in, start_in
 from podium.runtime.records import events_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias, assert_never
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.git.branches.user_worktree import paths_in_the_way, update_files, update_left_behind, worktree_of
 from podium.git.command import run
 from podium.git.repository import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.git.branches.land import check_branch
 from podium.git.branches.user_worktree import worktree_of
 from podium.git.command import run

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.command import Answer, Git, GitError, run, text
 from podium.git.repository import Repository, personal, read_head, read_uncommitted, refs
 from podium.git.trees.diff import Change, changes

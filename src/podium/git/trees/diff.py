@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.command import run
 from podium.git.repository import Repository, trees
 from podium.git.trees.snapshot import read_blobs

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 DEEP: Final = b"**"
 MAX_BYTES: Final = 1 << 20

@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.command import Git, GitError, run
 from podium.git.trees.objects import Objects, write
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.command import Answer, run
 from podium.git.repository import Person, Repository, Signature, tree_of, trees, write_commit
 from podium.git.trees.links import escaping_links

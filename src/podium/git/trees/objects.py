@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 HashName: TypeAlias = Literal["sha1", "sha256"]
 Kind: TypeAlias = Literal["blob", "tree", "commit"]

@@ -8,8 +8,8 @@ from dataclasses import field
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
+from podium.fast_dataclass import dataclass
 from podium.git.command import MAX_OUTPUT, Answer, Git, GitError, run
 from podium.git.trees.ignore import Rule, Rules, parse_rules
 from podium.git.trees.lfs import lfs_rules

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Tree
 from podium.errors import disk_fault
+from podium.fast_dataclass import dataclass
 from podium.git.trees.lfs import POINTER_BYTES, NoPointer, is_kept_by_lfs, is_pointer
 from podium.git.trees.links import escaping_links
 from podium.git.trees.listing import FILE, LINK, PROGRAM, Entry, ListingDraft, Mode, build, remember_listing

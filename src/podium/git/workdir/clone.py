@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.git.command import run, text
 from podium.git.repository import NEUTRAL_ATTRIBUTES, Repository, refs, tree_of, trees
 from podium.git.trees.listing import MODULE, read_listing

@@ -14,7 +14,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.git.trees.listing import FOLDER, Entry, Folder
 from podium.git.trees.objects import HashName
 from podium.git.trees.snapshot import Snapshot, Stat

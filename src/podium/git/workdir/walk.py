@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.git.trees.ignore import MAX_BYTES, Rule, is_ignored, parse_rules
 from podium.git.trees.listing import FOLDER, MODULE, Entry, Folder
 from podium.git.trees.names import escape_path, fold_name, is_git_folder, is_module_file, name_fault

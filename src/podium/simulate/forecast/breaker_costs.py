@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import CONTINUING_OUTCOMES, Outcome
+from podium.fast_dataclass import dataclass
 from podium.simulate.forecast.cost_tables import NEVER, Table, combine, constant, delay, max_at, maximum
 
 PASSED: Final = -1

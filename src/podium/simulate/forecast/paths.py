@@ -11,10 +11,10 @@ from typing import Final, NamedTuple, assert_never
 
 from podium.core.decide.breaker import is_cycle
 from podium.core.evolve.scopes import TRAIL_KEPT
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Agent, Block, Step, Target
 from podium.core.policy import Breaker
 from podium.core.types import CONTINUING_OUTCOMES
+from podium.fast_dataclass import dataclass
 from podium.simulate.forecast.breaker_costs import (
     FAILED,
     LAST,

@@ -12,10 +12,10 @@ from typing import Final
 
 from podium.core.addresses import FINALLY, ROOT, child, iteration
 from podium.core.decide.pass_rules import required_passes
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Step
 from podium.core.queries.graph import WORK
 from podium.core.types import CONTINUING_OUTCOMES, Address, Outcome
+from podium.fast_dataclass import dataclass
 from podium.simulate.forecast.cost_tables import NEVER, Table, combine, divide
 from podium.simulate.forecast.worst_case import Node
 from podium.simulate.loop_lists import list_sources

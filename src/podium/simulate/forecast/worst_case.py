@@ -14,7 +14,6 @@ from typing import Any, TypeAlias, assert_never
 
 from podium.core.addresses import ADVICE, FINALLY, ROOT, child, gates
 from podium.core.evolve.scopes import FINALLY_TRANSITIONS
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import (
     Agent,
     Block,
@@ -35,6 +34,7 @@ from podium.core.policy import NO_LIMITS, Limits
 from podium.core.queries.graph import WORK
 from podium.core.queries.static_names import UNKNOWN
 from podium.core.types import Address
+from podium.fast_dataclass import dataclass
 from podium.simulate.forecast.cost_tables import (
     NEVER,
     Table,

@@ -7,8 +7,8 @@ from typing import TypeAlias, assert_never
 
 from podium.core import events
 from podium.core.events import Event
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Address, MicroUsd, Millis, Outcome, RunStatus
+from podium.fast_dataclass import dataclass
 from podium.views.run.charges import Charge, ChargeReader
 
 _Ignored: TypeAlias = (

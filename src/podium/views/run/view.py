@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from podium.core.addresses import ROOT, without_visit
-from podium.core.fast_dataclass import dataclass, quick
 from podium.core.payloads import RaisedLimit, Verdict
 from podium.core.types import Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass, quick
 from podium.views.run.why import Cause, cause_line
 
 StepStatus: TypeAlias = Literal["queued", "running", "checking", "retrying", "waiting", "ended"]

@@ -19,9 +19,9 @@ from typing import Any, Final
 from podium.core.expressions import feature_functions
 from podium.core.expressions.nodes import Call, Const, Field, Name, Node
 from podium.core.expressions.templates import Value
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Block, Command, ForEach, Output, Step, Write
 from podium.core.policy import Count
+from podium.fast_dataclass import dataclass
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, with_commands
 from podium.workflow.compile.leaves import retry_layers

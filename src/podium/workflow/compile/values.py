@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from podium.core.expressions.nodes import Const, Node
 from podium.core.expressions.templates import Value
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Fields
 from podium.core.policy import Count
 from podium.core.step_settings import Prompt
+from podium.fast_dataclass import dataclass
 from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
 from podium.workflow.problems import Problem

@@ -6,8 +6,8 @@ import json
 from typing import Any, assert_never
 
 from podium.core.expressions.values import MAX_ELEMENTS, ExprError, Meter, plain
-from podium.core.fast_dataclass import dataclass
 from podium.core.model import Output
+from podium.fast_dataclass import dataclass
 from podium.workflow.contracts.single_json import NotOneValue, one_json
 
 Structured = tuple[bool, Any]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from podium.core.expressions.regex import search
 from podium.core.expressions.values import ExprError, Meter
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.contracts import schema_check
 from podium.workflow.contracts.schema_check import part_of
 

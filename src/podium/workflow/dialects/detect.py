@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.translation import Kind, Translation, Translator
 from podium.workflow.source.files import Tree
 from podium.workflow.source.nodes import Node, fields

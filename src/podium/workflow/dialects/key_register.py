@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 FOR_READERS: Final = "nothing: it is for readers of the file"
 """The meaning of keys such as `version`, which no run depends on."""

@@ -8,7 +8,7 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.key_register import Part, is_harmless
 from podium.workflow.problems import EFFECT_RULE, Problem, did_you_mean
 from podium.workflow.source.nodes import Node, SourceLocation, fields

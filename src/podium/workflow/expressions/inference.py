@@ -29,8 +29,8 @@ from podium.core.expressions.nodes import (
 )
 from podium.core.expressions.nodes import ListOf as ListNode
 from podium.core.expressions.values import ExprError, Kind, phrase
-from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.workflow.expressions.types import (
     ANY,
     ANY_LIST,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 MAX_LENGTH: Final = 2000
 MAX_BRACKETS: Final = 50

@@ -12,7 +12,7 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.problems import did_you_mean
 
 MAX_DEPTH: Final = 50

@@ -13,8 +13,8 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.step_settings import DEFAULT_BOUNDS
+from podium.fast_dataclass import dataclass
 from podium.workflow.merge.step_nodes import nested_parts
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import InvalidValue

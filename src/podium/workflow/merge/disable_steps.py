@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.merge.step_nodes import map_parts, nested_parts
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, scalars, text, with_field

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.detect import to_native
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.scalars import NAME

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.context import problem_at
 from podium.workflow.merge.config_layers import merge_config, role_problems
 from podium.workflow.merge.judging_roles import choose_forms

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.defaults import BASE_REVIEWER
 from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.role_inheritance import Layer

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import Final, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import Role

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.files.inside import MAX_TEXT_FILE, read_file
 from podium.files.project_paths import STATE_DIR
 from podium.workflow.dialects.detect import to_native

@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.merge.disable_steps import remove_disabled
 from podium.workflow.merge.insert_steps import insert_new_steps
 from podium.workflow.outcomes import OUTCOMES_OF_VERB

@@ -13,7 +13,7 @@ from typing import Final, cast
 from jinja2 import Environment, nodes
 
 from podium.core.expressions.functions import ARITY
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.problems import did_you_mean
 from podium.workflow.prompts.environment import FILTERS, TESTS
 from podium.workflow.prompts.prompt import Chain, PromptError, PromptReference

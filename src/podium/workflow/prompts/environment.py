@@ -37,7 +37,7 @@ from podium.core.expressions.values import (
     kind_of,
     phrase,
 )
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.prompts.quoting import fence
 
 MAX_WORK: Final = 20_000_000

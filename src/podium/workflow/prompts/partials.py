@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.problems import Problem
 from podium.workflow.source.files import SHIPPED, display_name, is_inside
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from podium.core.expressions.values import MAX_TEXT
-from podium.core.fast_dataclass import dataclass
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 
 Chain: TypeAlias = tuple[str, ...]
 

@@ -17,7 +17,7 @@ import jinja2
 from jinja2 import nodes
 
 from podium.core.expressions.values import MAX_TEXT, ExprError, Json, Meter, MissingValue
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.prompts import checks
 from podium.workflow.prompts.environment import MAX_WORK, RENDERING, PromptEnvironment, Rendering
 from podium.workflow.prompts.partials import FOLDER, shipped_partial

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias, get_origin, get_type_hints
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 DocPath: TypeAlias = tuple[str | int, ...]
 Schema: TypeAlias = dict[str, Any]

@@ -10,7 +10,7 @@ from dataclasses import field
 from types import UnionType
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.problems import Problem, did_you_mean, mistakes
 from podium.workflow.schema.fields import (
     DocPath,

@@ -6,7 +6,7 @@ Types do not say which key fits which verb; `verb_keys.py` checks it with a clea
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.schema.fields import InvalidValue, Raw, Scalar
 from podium.workflow.schema.parts import (
     ContextMap,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.problems import Problem
 from podium.workflow.source.nodes import Node, SourceLocation
 from podium.workflow.source.yaml import Document, ValuePositions, read

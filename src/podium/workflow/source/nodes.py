@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
 """The way to a value in a document: keys of maps and indexes of lists."""

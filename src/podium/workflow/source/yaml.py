@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import yaml
 
 from podium.core.expressions.values import MAX_INT, MIN_INT
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.problems import Problem, in_order
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 FLOW_SIGNS: Final = "? , : [ ] { }"
 

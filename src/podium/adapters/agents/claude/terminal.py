@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.adapters.agents.shared.json_lines import JsonLines, count_of
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest, AgentResult, Usage
 
 STATE_FILE: Final = ".claude/.claude.json"

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Millis
+from podium.fast_dataclass import dataclass
 from podium.files import bounded_json
 from podium.ports.agent import AgentTrouble
 from podium.ports.retry_time import millis_of

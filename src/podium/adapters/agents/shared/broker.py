@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from podium.adapters.agents.shared.settings import wrong
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest
 from podium.ports.agent_type import SERVER_TOOLS
 from podium.ports.sandbox import BROKER, Service

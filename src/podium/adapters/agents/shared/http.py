@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
-from podium.core.fast_dataclass import dataclass
 from podium.egress.user_proxy import ProxyFailed, UserProxy, proxy_for
+from podium.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from podium.adapters.agents.shared.settings import wrong
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest
 from podium.workflow.problems import join_words
 from podium.workflow.schema.scalars import NAME

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.gates.translate import labels_of
 from podium.workflow.source.files import tree_from_document
 from podium.workflow.source.yaml import load

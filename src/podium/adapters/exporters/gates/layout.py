@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from podium.adapters.exporters.gates.labels import USED_UP, GateLabels, file_name, gate_of, is_step
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import CONTINUING_OUTCOMES
+from podium.fast_dataclass import dataclass
 from podium.views.format import iso, iso_or_none
 from podium.views.plain import one_line
 from podium.views.run.view import Pending, RunView, StepView

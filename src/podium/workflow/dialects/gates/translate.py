@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.gates import keys
 from podium.workflow.dialects.gates.criteria import proof_of
 from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.globs import glob_matches
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.states.states import States
 from podium.workflow.dialects.translation import new_node
 from podium.workflow.source.nodes import Node, fields, items, text

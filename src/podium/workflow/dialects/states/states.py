@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.key_register import Part, translated
 from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.translation import Names, Translation, name_of, new_node

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.steps.shims import Shim
 from podium.workflow.dialects.steps.text import Meaning, Part, Ref
 from podium.workflow.dialects.translation import Names, Translation, name_of

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 
 TOKEN: Final = re.compile(r"\$\$|\$\{\{.*?\}\}|\$\{([^{}]*)\}", re.DOTALL)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.translation import (
     REVIEW_FORM,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.agent_capabilities import AUTO, HUMAN, PERSON, Capabilities
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.context import WorkflowSource
 from podium.workflow.contracts.builtin import TYPES
 from podium.workflow.expressions.types import (

@@ -11,8 +11,8 @@ from dataclasses import field, replace
 from heapq import heappop, heappush
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES, Outcome
+from podium.fast_dataclass import dataclass
 from podium.workflow.lint.analysis.survey import Block, StepSite
 from podium.workflow.outcomes import possible_outcomes
 

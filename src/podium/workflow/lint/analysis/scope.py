@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.lint.analysis.file_facts import FileFacts
 from podium.workflow.lint.analysis.survey import StepSite
 from podium.workflow.schema.file import Role

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES
+from podium.fast_dataclass import dataclass
 from podium.workflow.expressions.types import ANY, BOOL, INT, NUMBER, TEXT, Choice, ListOf, MapOf, Type
 from podium.workflow.lint.analysis.contracts import contract_of
 from podium.workflow.lint.analysis.control_flow import NEVER

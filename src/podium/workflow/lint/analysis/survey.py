@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.context import WorkflowSource, data_at
 from podium.workflow.outcomes import runs_parallel
 from podium.workflow.problems import Problem

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from podium.core.expressions.templates import references
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.expressions.types import MapOf, Type
 from podium.workflow.lint.analysis.control_flow import ALL, is_above, outcomes_of_need
 from podium.workflow.lint.analysis.scope import Scope

@@ -8,7 +8,7 @@ from typing import Final
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Reference, Text, references
 from podium.core.expressions.values import phrase
-from podium.core.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass
 from podium.workflow.expressions.inference import TypeProblem, check_condition, kind
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
 from podium.workflow.expressions.types import ANY, MapOf, Type

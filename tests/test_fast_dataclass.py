@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from podium.core.fast_dataclass import dataclass, quick
+from podium.fast_dataclass import dataclass, quick
 
 Item = TypeVar("Item")
 
@@ -231,3 +231,25 @@ def test_fields_by_keyword_only_need_no_order() -> None:
 
 def test_a_field_without_repr_is_not_printed() -> None:
     assert repr(Call(key="secret", note="hidden")) == "Call(name='get', headers={})"
+
+
+@dataclass(frozen=True, slots=True)
+class Even:
+    number: int
+
+    def __post_init__(self) -> None:
+        if self.number % 2:
+            raise ValueError(f"{self.number} is odd")
+
+
+def test_a_record_is_checked_when_it_is_made_and_when_it_is_replaced() -> None:
+    assert replace(Even(2), number=4) == Even(4)
+    with pytest.raises(ValueError, match="3 is odd"):
+        Even(3)
+    with pytest.raises(ValueError, match="5 is odd"):
+        replace(Even(4), number=5)
+
+
+def test_a_record_with_a_check_cannot_be_copied_without_it() -> None:
+    with pytest.raises(AssertionError, match="Even"):
+        quick(Even)

@@ -4,7 +4,7 @@ The standard decorator generates and compiles six functions per class, which tak
 classes make a command feel slow. Here `__init__` is generated when a class is first instantiated, and the other
 methods are shared. Creating a frozen record also takes a third of the time. Rule 1: mypy and the functions of
 `dataclasses` (fields, replace, asdict, is_dataclass) treat a record as a dataclass. Rule 2: fields are not inherited,
-and `field` supports only default, default_factory, compare and repr.
+and `field` supports only default, default_factory, compare and repr. `__post_init__` is called as usual.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ class _Shape(NamedTuple):
 def _record(cls: Any, *, frozen: bool, eq: bool, order: bool, kw_only: bool) -> type[Any]:
     members = dict(cls.__dict__)
     names = tuple(cls.__annotations__)
-    assert "__post_init__" not in members, f"{cls.__name__}: __post_init__ is not supported"
     unsupported = [hint for hint in cls.__annotations__.values() if hint in ("KW_ONLY", dataclasses.KW_ONLY)]
     assert not unsupported, f"{cls.__name__}: KW_ONLY is not supported; use kw_only=True"
     defaults = {name: members.pop(name) for name in names if name in members}
@@ -108,6 +107,8 @@ def _init(cls: Any, shape: _Shape) -> Callable[..., None]:
         namespace |= {"_become": object.__setattr__, "_mutable": _twin(cls)}
         prologue = "    _kind = self.__class__\n    _become(self, '__class__', _mutable)\n"
         lines = [prologue, *lines, "    self.__class__ = _kind\n"]
+    if hasattr(cls, "__post_init__"):
+        lines.append("    self.__post_init__()\n")
     exec(f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}", namespace)  # noqa: S102 (only field names are inserted)
     init: Callable[..., None] = namespace["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
@@ -123,9 +124,10 @@ def _twin(cls: Any) -> type[Any]:
 def quick(cls: R) -> R:
     """Give a frozen record a generated `_replace`, five times as fast as `dataclasses.replace`.
 
-    Speed matters because each event changes two or three large records.
+    Speed matters because each event changes two or three large records. The copy is not checked by `__post_init__`.
     """
     kind: Any = cls
+    assert not hasattr(kind, "__post_init__"), f"{kind.__name__}: a quick record has no __post_init__"
 
     def _replace(self: Any, **changes: Any) -> Any:
         kind._replace = _copier(kind)
