@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from podium.frontends.cli.main import COMMANDS, main, module_of
+from podium.frontends.cli.main import COMMANDS, module_of, run_command
 from tests.crash import trap
 from tests.crash.stories import orders_of
 from tests.e2e.kit import PATIENCE_S, Ended, Project
@@ -134,7 +134,7 @@ def _live(request: dict[str, Any]) -> NoReturn:
     sys.argv = ["podium", *request["args"]]
     code = 70
     try:
-        main()
+        run_command()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:  # noqa: BLE001 (a fork must never return into the loop of its parent)

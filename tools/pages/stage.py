@@ -124,7 +124,7 @@ def _run(command: str, last: int) -> tuple[tuple[str, ...], int]:
 
 def podium(arguments: list[str]) -> tuple[str, int]:
     """What the command prints, both streams as they come, and its exit code."""
-    from podium.frontends.cli.main import main
+    from podium.frontends.cli.main import run_command
 
     output = io.StringIO()
     before, environment = sys.argv, dict(os.environ)
@@ -132,7 +132,7 @@ def podium(arguments: list[str]) -> tuple[str, int]:
     os.environ.update(XDG_CONFIG_HOME=str(Path.cwd() / ".no-config"), COLUMNS="100")
     try:
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-            main()
+            run_command()
     except SystemExit as end:
         return output.getvalue(), end.code if isinstance(end.code, int) else 1
     finally:

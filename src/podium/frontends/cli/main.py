@@ -17,7 +17,7 @@ import click
 
 from podium import __version__
 from podium.errors import EXIT_CANCELLED, PodiumError, os_fault
-from podium.frontends.cli.streams import let_go, open_streams
+from podium.frontends.cli.streams import end_process, let_go, open_streams
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -170,6 +170,17 @@ def podium(context: click.Context) -> None:
 
 
 def main() -> NoReturn:
+    """The process of the command, from its first line to its end."""
+    try:
+        run_command()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int):
+            raise
+        end_process(ended.code)
+
+
+def run_command() -> NoReturn:
+    """Run the command that was typed and raise SystemExit with its code."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # A dump contains the environment and its secrets.
     open_streams()
     if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
