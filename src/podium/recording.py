@@ -13,13 +13,12 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, field, replace
-from difflib import unified_diff
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from podium.core.expressions.values import plain_json
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import MicroUsd, Millis
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.files import bounded_json
 from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Usage
 
@@ -121,6 +120,10 @@ def with_texts(result: AgentResult, change: Callable[[str], str]) -> AgentResult
 
 def difference(recording: Recording, request: AgentRequest) -> str:
     """The difference between the recorded and the current request; "" if there is none."""
+    from difflib import (
+        unified_diff,
+    )  # Imported here: every run imports this module, and few compare recordings.
+
     parts = (("system", recording.system, request.system), ("prompt", recording.prompt, request.prompt))
     lines = [
         line

@@ -24,9 +24,9 @@ steps:
 
 SHOW = """\
 import sys
-from podium.frontends.cli.main import main
+from podium.frontends.cli.main import run_command
 try:
-    main()
+    run_command()
 finally:
     sys.stdout.flush()
     print(*sorted(sys.modules), file=sys.stderr)
@@ -130,3 +130,57 @@ def test_validate_compiles_only_what_has_no_mistake(tmp_path: Path) -> None:
 
     assert "podium.workflow.compile" in modules("validate", "plain.yaml", cwd=tmp_path)
     assert "podium.workflow.compile" not in modules("validate", "broken.yaml", cwd=tmp_path)
+
+
+COUNT_LOADS = """\
+import sys
+from podium.app.author import load
+from podium.frontends.cli.main import run_command
+before, count = load.load, 0
+def counted(*args, **options):
+    global count
+    count += 1
+    return before(*args, **options)
+load.load = counted
+try:
+    run_command()
+finally:
+    print(count, file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_the_first_run_of_a_project_reads_its_workflow_once(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text("podium: 1\nname: w\nsteps:\n  note: {set: {x: 1}}\n")
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT_LOADS, "run", "w.yaml"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert done.stderr.splitlines()[-1] == "1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [("--help",), ("schema",)])
+def test_output_that_cannot_be_written_is_not_lost_silently(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "podium", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert done.returncode != 0
+    assert "No space left on device" in done.stderr

@@ -8,6 +8,7 @@ from typing import Final
 
 from podium.core import addresses
 from podium.core.model import (
+    Agent,
     Block,
     Call,
     ForEach,
@@ -132,3 +133,13 @@ def _has_judge(step: Step) -> bool:
         return not verb.answers and verb.oversight.level not in WITHOUT_PERSON
     inner = top_steps(verb.workflow) if isinstance(verb, Call) else ()
     return any(_has_judge(child) for child in (*inner, *inner_steps(step)))
+
+
+def may_call_agents(workflow: Workflow) -> bool:
+    """Whether a step calls an agent, or repeats as often as only its values tell; otherwise a run uses none."""
+    return any(_may_call_agents(step) for _, step, _ in all_steps(workflow))
+
+
+def _may_call_agents(step: Step) -> bool:
+    counts = (step.retry.attempts, step.verb.max if isinstance(step.verb, Repeat) else 1)
+    return isinstance(step.verb, Agent | ForEach) or not all(isinstance(count, int) for count in counts)

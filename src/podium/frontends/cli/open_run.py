@@ -63,27 +63,28 @@ def in_project(
 
 
 def in_project_of_file(command: Command) -> Command:
-    """Pass a command the workflow that was named as `file`, and its project, which is created if it has no runs yet."""
+    """Pass a command the workflow of the file that was named, as `definition`, and its project.
+
+    The file is read once, before the folder of a project without runs is created: a refused command leaves nothing.
+    """
 
     @functools.wraps(command)
     def call(*, file: Path, **arguments: Any) -> int:
+        # Imported here: most commands read no workflow.
+        from podium.app.author.load import load_workflow
+        from podium.app.values import parse_settings
+
         root = project_of_file(file)
         if root != project_root(Path.cwd()):
             click.echo(f"in {root}", err=True)
-        if not has_runs(root):
-            _check_file(file, arguments.get("settings", ()), arguments.get("sandbox"))
+        settings, sandbox = arguments.pop("settings", ()), arguments.get("sandbox")
+        definition = load_workflow(
+            file, user_dir=user_dir(), project=root, settings=parse_settings(settings, sandbox=sandbox)
+        )
         with opened_project(root, create=True) as project:
-            return command(project=project, file=file, **arguments)
+            return command(project=project, definition=definition, **arguments)
 
     return click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)(call)
-
-
-def _check_file(file: Path, settings: tuple[str, ...], sandbox: str | None) -> None:
-    """Report mistakes before the folder of the project is created; a refused command leaves nothing."""
-    from podium.app.author.load import load_workflow
-    from podium.app.values import parse_settings
-
-    load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings, sandbox=sandbox))
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from podium.core.model import Agent, Call, ForEach, Repeat, Step, Workflow
-from podium.core.queries.steps import all_steps
+from podium.core.model import Call, Step, Workflow
+from podium.core.queries.steps import may_call_agents
 from podium.core.types import Address
 from podium.simulate.forecast.priced_bound import EXACT_TRANSITIONS, priced_bound
 from podium.simulate.forecast.worst_case import AttemptCost, call_node, calls, scope_of_run, worst_case
@@ -32,7 +32,7 @@ def upper_bound(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: Att
 
 def _is_free(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: AttemptCost) -> bool:
     """Whether no step uses anything. Raises Unbounded, like the worst case itself."""
-    if attempt_cost is calls and not any(_may_matter(step) for _, step, _ in all_steps(workflow)):
+    if attempt_cost is calls and not may_call_agents(workflow):
         return True
     is_free = True
 
@@ -44,9 +44,3 @@ def _is_free(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: Attemp
 
     call_node(scope_of_run(workflow, inputs, weigh, 0), Step(workflow.name, Call(workflow)))
     return is_free
-
-
-def _may_matter(step: Step) -> bool:
-    """Whether a step calls an agent, or repeats as often as only its values tell."""
-    counts = (step.retry.attempts, step.verb.max if isinstance(step.verb, Repeat) else 1)
-    return isinstance(step.verb, Agent | ForEach) or not all(isinstance(count, int) for count in counts)

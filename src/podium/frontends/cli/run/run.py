@@ -13,7 +13,8 @@ import click
 from podium.app.author.load import parse_inputs
 from podium.app.run.cost_history import usual_times
 from podium.app.run.start import RunRequest, StartedRun
-from podium.app.values import parse_settings, parse_vars, read_values
+from podium.app.values import parse_vars, read_values
+from podium.core.queries.steps import may_call_agents
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import detach as run_detached
 from podium.frontends.cli.confirm_rerun import finish
@@ -86,12 +87,11 @@ SHOWN = 5
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
 def command(  # noqa: PLR0913  # one argument per option
     project: Project,
-    file: Path,
+    definition: LoadedWorkflow,
     inputs: tuple[str, ...],
     inputs_file: Path | None,
     vars_: tuple[str, ...],
     vars_file: Path | None,
-    settings: tuple[str, ...],
     detach: bool,
     sequential: bool,
     dirty: bool,
@@ -112,7 +112,6 @@ def command(  # noqa: PLR0913  # one argument per option
     `podium inbox`).
     """
     _check_options(record=record, replay=replay, output=output, awaited=not (as_json or detach))
-    definition = project.load(file, settings=parse_settings(settings, sandbox=sandbox))
     workflow = definition.workflow
     _print_warnings(definition, detail)
     _check_output(workflow, output)
@@ -167,6 +166,8 @@ def _check_output(workflow: Workflow, name: str | None) -> None:
 
 def _forecast(workflow: Workflow, request: RunRequest, history: History) -> str:
     """What is likely and the worst case in a line; the limits are what stops it."""
+    if not may_call_agents(workflow):
+        return "no agent calls"
     from podium.app.forecast.check import check_plan
 
     calls, limits = check_plan(workflow, request.inputs, history), workflow.limits

@@ -13,7 +13,7 @@ import click
 from podium.app.author.load import parse_inputs
 from podium.app.run.run_step import change_of, check_new_folder, copy_artifacts, step_run
 from podium.app.run.start import RunRequest
-from podium.app.values import parse_settings, parse_vars, read_values
+from podium.app.values import parse_vars, read_values
 from podium.files.project_paths import STATE_DIR
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project_of_file
@@ -21,6 +21,7 @@ from podium.frontends.cli.shell_completion import complete_sandbox, complete_ste
 from podium.wiring import open_project
 
 if TYPE_CHECKING:
+    from podium.app.author.load import LoadedWorkflow
     from podium.app.project import Project
 
 
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def command(  # noqa: PLR0913  # one argument per option
     project: Project,
-    file: Path,
+    definition: LoadedWorkflow,
     step: str,
     inputs: tuple[str, ...],
     inputs_file: Path | None,
@@ -82,7 +83,6 @@ def command(  # noqa: PLR0913  # one argument per option
     """
     if artifacts_dir is not None:
         check_new_folder(artifacts_dir)
-    definition = project.load(file, settings=parse_settings((), sandbox=sandbox))
     workflow = definition.workflow
     request = RunRequest(
         definition=definition,

@@ -12,7 +12,7 @@ from typing import Final
 import anyio
 import click
 
-from podium.app.author.load import parse_inputs
+from podium.app.author.load import LoadedWorkflow, parse_inputs
 from podium.app.project import Project
 from podium.app.run.definition import project_files
 from podium.app.run.start import RunRequest, StartedRun
@@ -28,7 +28,7 @@ from podium.app.run.watch import (
     watched_project,
     without_news,
 )
-from podium.app.values import parse_settings, parse_vars
+from podium.app.values import parse_vars
 from podium.core.hash_chain import RunId
 from podium.errors import ConfigurationError, PathViolation
 from podium.frontends.cli.confirm_rerun import as_text
@@ -80,7 +80,7 @@ SHOWN: Final = 3
 @click.option("--json", "as_json", is_flag=True, help="Print each run as a JSON line when it stops.")
 def command(  # noqa: PLR0913  # one argument per option
     project: Project,
-    file: Path,
+    definition: LoadedWorkflow,
     mode: str,
     folder: Path,
     into: str,
@@ -97,7 +97,6 @@ def command(  # noqa: PLR0913  # one argument per option
     not count, and changes made by a run do not start another. A mistake in the file is reported, and the next
     save is tried. Ctrl-C stops watching. The exit code is that of the last run.
     """
-    definition = project.load(file, settings=parse_settings((), sandbox=sandbox))
     workflow = definition.workflow
     request = RunRequest(
         definition=definition,
@@ -176,7 +175,9 @@ def _tried(start: Callable[[], StartedRun]) -> StartedRun | None:
 
 def _anew(project: Project, request: RunRequest, _: Sequence[str] = ()) -> StartedRun:
     """A run of the definition as it is now."""
-    return project.commands.start(replace(request, definition=project.load(request.definition.file)))
+    before = request.definition
+    definition = project.load(before.file, settings=before.settings)
+    return project.commands.start(replace(request, definition=definition))
 
 
 def _affected(project: Project, request: RunRequest, earlier: RunId, paths: Sequence[str]) -> StartedRun:
