@@ -104,7 +104,7 @@ OUTPUT_CASES: Final = {
 WORK: Final = """
 import os, subprocess, tempfile
 from pathlib import Path
-from podium.attempt.command.suite import changed_inline_tests, changed_test_files
+from podium.attempt.command.changed_tests import Judged, changed_inline_tests, changed_test_files
 from podium.attempt.command.suite_command import SuiteCommand
 from podium.git.repository import find, make_store, tree_of
 root = Path(tempfile.mkdtemp())
@@ -128,7 +128,7 @@ def judge(runner, repository, before, now):
     trees = tree_of(repository, before), tree_of(repository, now)
     suite = SuiteCommand(runner, ("make", "test"), "", None, (), (), ("**/Cargo.toml",))
     changed_inline_tests(repository, *trees, suite)
-    changed_test_files(repository, *trees, suite, ())
+    changed_test_files(Judged(repository, *trees), suite, ())
 """
 WORK_CASES: Final = {
     "work: a large file of code": (WORK + 'made = work("app.py", 200 << 20)', 'judge("pytest", *made)'),

@@ -5,22 +5,22 @@ Tests inside the code under test cannot be run as they were; only their names ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from anyio import to_thread
 
 from podium.attempt.activity import note_command
 from podium.attempt.command import disputes, evidence
+from podium.attempt.command.changed_tests import Judged, changed_inline_tests, changed_test_files
 from podium.attempt.command.checkout import CommandAttempt, open_checkout, run_in
 from podium.attempt.command.disputes import ChangedSources, DisputedTest, TestsOfTree
+from podium.attempt.command.installed_modules import installed_modules
 from podium.attempt.command.judge_tree import with_paths
 from podium.attempt.command.printed.totals import executed_by_any
 from podium.attempt.command.result import CommandResult
 from podium.attempt.command.runner_reports import unread_results
 from podium.attempt.command.suite import (
-    changed_inline_tests,
-    changed_test_files,
     executed_none,
     files_ended_early,
     output_of,
@@ -31,9 +31,9 @@ from podium.attempt.command.suite_command import SuiteCommand, suite_command
 from podium.attempt.command.test_reports import Report, shown
 from podium.attempt.launch import declared_env
 from podium.attempt.workspace.workspace import Workspace
-from podium.core.fast_dataclass import dataclass
 from podium.core.types import Reason, Tree
 from podium.errors import ConfigurationError
+from podium.fast_dataclass import dataclass
 from podium.git.trees.diff import changed_paths
 from podium.tasks.report import AttemptResult
 from podium.workflow.test_gates.listing import runs_tests
@@ -70,18 +70,19 @@ async def judge_tests(attempt: CommandAttempt, workspace: Workspace, outcome: Co
     host, base, now = attempt.host, attempt.untouched, attempt.started.start
     if host.repository is None or base is None or now is None or base == now:
         return JudgedTests()
+    tests = await to_thread.run_sync(results_or_none, suite, outcome, workspace)
+    judged = Judged(host.repository, base, now, tests)
     waived = (*suite.may_change, *attempt.waived)
-    folders = declared_env(attempt.step, attempt.names)[1].get("PYTHONPATH", "").split(":")
     changed = await to_thread.run_sync(
-        changed_test_files, host.repository, base, now, suite, waived, _relative(folders)
+        changed_test_files, judged, suite, waived, _python_folders(attempt), _installed(attempt, suite)
     )
-    inline = await to_thread.run_sync(changed_inline_tests, host.repository, base, now, suite)
-    before = await _earlier_results(
-        attempt, base, suite, is_needed=suite.runs_tests and (changed.has_earlier or bool(inline))
-    )
+    inside = await to_thread.run_sync(changed_inline_tests, host.repository, base, now, suite)
+    inline = tuple(dict.fromkeys((*inside, *changed.mixed)))
+    # A test that is skipped may be skipped by the code, and a file that is gone may have had tests.
+    is_needed = changed.has_earlier or changed.has_removed or bool(inline) or _has_skipped(tests)
+    before = await _earlier_results(attempt, base, suite, is_needed=suite.runs_tests and is_needed)
     trees = TestsOfTree(host.repository, base, now, tuple(changed.judged))
     comparison = _Comparison(attempt, suite, trees, before, has_waived=bool(changed.waived))
-    tests = await to_thread.run_sync(results_or_none, suite, outcome, workspace)
     if changed.judged:
         rerun = await comparison.rerun()
     else:
@@ -91,8 +92,19 @@ async def judge_tests(attempt: CommandAttempt, workspace: Workspace, outcome: Co
     return await to_thread.run_sync(_judged, attempt, trees, rerun, inline)
 
 
-def _relative(folders: Sequence[str]) -> tuple[str, ...]:
+def _python_folders(attempt: CommandAttempt) -> tuple[str, ...]:
+    """The folders of modules that the step itself names."""
+    folders = declared_env(attempt.step, attempt.names)[1].get("PYTHONPATH", "").split(":")
     return tuple(folder.removeprefix("./").rstrip("/") for folder in folders if folder)
+
+
+def _installed(attempt: CommandAttempt, suite: SuiteCommand) -> Callable[[str], bool]:
+    host = attempt.host
+    return installed_modules(suite.words, host.host_env, host.project, host.toolchain)
+
+
+def _has_skipped(tests: Report | None) -> bool:
+    return tests is not None and "skipped" in tests.cases.values()
 
 
 def _judged(attempt: CommandAttempt, trees: TestsOfTree, rerun: _Rerun, inline: Sequence[str]) -> JudgedTests:

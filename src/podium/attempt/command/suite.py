@@ -7,9 +7,7 @@ more on the new code with these files as they were; tests that the work added ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
-from typing import Final, NamedTuple
+from typing import Final
 
 from podium.attempt.command.printed.results import MAX_PRINTED, TooMuchOutput, printed_results, result_text
 from podium.attempt.command.report_xml import UnreadableReport
@@ -18,27 +16,8 @@ from podium.attempt.command.runner_reports import NODE_REPORTER, read_results, u
 from podium.attempt.command.suite_command import SuiteCommand
 from podium.attempt.command.test_reports import RED, Report, shown, suite_fault
 from podium.attempt.workspace.workspace import Workspace
-from podium.core.globs import glob_matches
-from podium.core.types import Tree
-from podium.git.repository import Repository, trees
-from podium.git.trees.diff import changed_paths
-from podium.git.trees.listing import FOLDER, Entry, files, read_listing
-from podium.git.trees.snapshot import read_small_blobs
 from podium.process.output import CapturedOutput
-from podium.workflow.test_gates.files import (
-    INLINE_RUNNERS,
-    MODULE_FOLDERS,
-    has_inline_tests,
-    is_shadow,
-    is_stub,
-    is_test_file,
-    matches_any,
-    may_have_inline_tests,
-)
-from podium.workflow.test_gates.manifests import is_steered
 from podium.workflow.test_gates.output import ended_early, executed_tests
-from podium.workflow.test_gates.programs import programs_behind
-from podium.workflow.test_gates.steering import LOCKS_OF, MANIFESTS
 
 _SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
 """Node reports a file without tests, or whose process ended early, as a test with the name of the file."""
@@ -130,120 +109,3 @@ def _red(suite: SuiteCommand, tests: Report) -> str | None:
     if not red:
         return None
     return f"the command passed, but {suite.runner} reports {len(red)} failed tests: {shown(red)}"
-
-
-class ChangedTests(NamedTuple):
-    """Changed, removed and new files that are tests or decide which tests run."""
-
-    judged: tuple[str, ...]
-    waived: tuple[str, ...]
-    """Those that may change."""
-    has_earlier: bool
-    """Whether one of the judged files was there before, or is more than a new test."""
-
-
-def changed_test_files(
-    repository: Repository,
-    before: Tree,
-    now: Tree,
-    suite: SuiteCommand,
-    may_change: Sequence[str],
-    folders: Sequence[str] = MODULE_FOLDERS,
-) -> ChangedTests:
-    """New tests that the command itself names are left out: without them it would have nothing to run."""
-    listing = read_listing(trees(repository), before)
-    earlier = {path for path, _ in files(listing)}
-    behind = programs_behind(
-        suite.words, suite.script, earlier, lambda path: next(_contents(repository, path, (before,)), b"")
-    )
-    steering = _Steering(
-        repository, (before, now), suite, (*MODULE_FOLDERS, *folders), listing, earlier, behind
-    )
-
-    def is_test(path: str) -> bool:
-        return suite.runs_tests and is_test_file(path, suite.files)
-
-    paths = [
-        path
-        for path in changed_paths(repository, before, now)
-        if (is_test(path) or steering.has(path))
-        and (path in earlier or not (is_test(path) and suite.names_file(path, listing)))
-    ]
-    waived = tuple(path for path in paths if any(glob_matches(pattern, path) for pattern in may_change))
-    judged = tuple(path for path in (*paths, *_locks(paths)) if path not in waived)
-    has_earlier = any(path in earlier or steering.has(path) for path in judged)
-    return ChangedTests(judged, waived, has_earlier)
-
-
-class _Steering(NamedTuple):
-    """Decides whether a changed file, besides tests, can change what the command proves."""
-
-    repository: Repository
-    trees: tuple[Tree, Tree]
-    suite: SuiteCommand
-    folders: tuple[str, ...]
-    listing: Mapping[str, object]
-    earlier: frozenset[str] | set[str]
-    programs: frozenset[str]
-    """Those that the command starts behind make, npm and similar tools."""
-
-    def has(self, path: str) -> bool:
-        name = PurePosixPath(path).name
-        if name in MANIFESTS:
-            return matches_any(self.suite.steering, path) and self._is_manifest_changed(path)
-        if "vendor" in PurePosixPath(path).parts[:-1]:
-            # A library that the work adds is part of it, like its entry in the list of libraries.
-            is_new = str(PurePosixPath(path).parent) not in self.listing or name == "modules.txt"
-            return not is_new and matches_any(self.suite.steering, path)
-        return (
-            matches_any(self.suite.steering, path)
-            or (self.suite.runs_tests and is_shadow(path, self._was_there, self.folders))
-            or (self.suite.runner == "mypy" and path not in self.earlier and is_stub(path, self._was_there))
-            or (name in self.suite.goals and path not in self.earlier)
-            or path in self.programs
-        )
-
-    def _was_there(self, path: str) -> bool:
-        return path in self.listing or path in self.earlier
-
-    def _is_manifest_changed(self, path: str) -> bool:
-        before, now = (next(_contents(self.repository, path, (tree,)), None) for tree in self.trees)
-        return is_steered(path, before, now)
-
-
-def _locks(paths: Sequence[str]) -> tuple[str, ...]:
-    """The lock files of restored manifests: one without the other is refused."""
-    places = (PurePosixPath(path) for path in paths)
-    return tuple(str(place.with_name(LOCKS_OF[place.name])) for place in places if place.name in LOCKS_OF)
-
-
-def changed_inline_tests(
-    repository: Repository, before: Tree, now: Tree, suite: SuiteCommand
-) -> tuple[str, ...]:
-    """Changed files of code that have tests inside."""
-    paths = [path for path in changed_paths(repository, before, now) if may_have_inline_tests(path)]
-    if not paths or suite.runner not in INLINE_RUNNERS:
-        return ()
-    candidates = [path for path in paths if not is_test_file(path, suite.files)]
-    places = [(path, entry) for path in candidates for entry in _entries(repository, path, (before, now))]
-    # Read together, because the work may have changed thousands of files.
-    contents = read_small_blobs(trees(repository), [entry.name for _, entry in places], MAX_SOURCE)
-    inline = {
-        path
-        for (path, _), content in zip(places, contents, strict=True)
-        if content is None or has_inline_tests(path, content)
-    }
-    return tuple(path for path in candidates if path in inline)
-
-
-def _contents(repository: Repository, path: str, of: tuple[Tree, ...]) -> Iterator[bytes]:
-    names = [entry.name for entry in _entries(repository, path, of)]
-    return (content or b"" for content in read_small_blobs(trees(repository), names, MAX_SOURCE))
-
-
-def _entries(repository: Repository, path: str, of: tuple[Tree, ...]) -> Iterator[Entry]:
-    folder, _, name = path.rpartition("/")
-    for tree in of:
-        entry = read_listing(trees(repository), tree).get(folder, {}).get(name)
-        if entry is not None and entry.mode != FOLDER:
-            yield entry

@@ -21,9 +21,13 @@ SNAPSHOTS: Final = (
 )  # fmt: skip
 """Of jest, vitest, node, insta, syrupy and libraries that compare with approved files."""
 TEST_FILES: Final = (
-    "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**",
-    "**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*", "**/*Tests.*", "**/conftest.py",
-    "**/testdata/**", *SNAPSHOTS,
+    "test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**", "**/specs/**",
+    "**/e2e/**", "**/unit_tests/**", "**/integration_tests/**", "**/functional_tests/**",
+    "**/test_*", "**/test-*", "**/test.*", "**/tests.*", "**/*_test.*", "**/*-test.*", "**/*.test.*", "**/*_tests.*",
+    "**/*-tests.*", "**/*.spec.*", "**/*_spec.*", "**/*-spec.*", "**/*Test.*", "**/*Tests.*", "**/*Spec.*", "**/*.cy.*",
+    "**/*.e2e.*", "**/*.feature", "**/*.bats", "**/conftest.py", "**/setupTests.*",
+    "**/testdata/**", "**/test_data/**", "**/test-data/**", "**/fixtures/**", "**/__fixtures__/**", "**/golden/**",
+    "**/goldens/**", *SNAPSHOTS,
 )  # fmt: skip
 """Where most projects keep their tests, snapshots and fixtures; other changed files count as the code under test."""
 
@@ -67,11 +71,16 @@ def matches_any(globs: Iterable[str], path: str) -> bool:
     return any(protects(glob, path) for glob in globs)
 
 
-def is_shadow(path: str, was_there: Callable[[str], bool], folders: Iterable[str] = MODULE_FOLDERS) -> bool:
+def is_shadow(
+    path: str,
+    was_there: Callable[[str], bool],
+    folders: Iterable[str] = MODULE_FOLDERS,
+    is_installed: Callable[[str], bool] = lambda _: False,
+) -> bool:
     """Whether a new file would be imported in place of a module that a Python test runner needs.
 
-    A module of that name that was there before is the project's own code. A name without an ending may be a link to a
-    folder.
+    A runner loads the plugins that are installed, so any installed module counts. A module of that name that was there
+    before is the project's own code. A name without an ending may be a link to a folder.
     """
     parts = path.split("/")
     suffix = PurePosixPath(path).suffix
@@ -79,8 +88,8 @@ def is_shadow(path: str, was_there: Callable[[str], bool], folders: Iterable[str
         return False
     for at, part in enumerate(parts):
         name = part.partition(".")[0]
-        in_folder = bool(suffix) and "/".join(parts[:at]) in folders and name in _SHADOWED
-        if name in _RUNNER_MODULES or in_folder:
+        in_folder = bool(suffix) and "/".join(parts[:at]) in folders
+        if name in _RUNNER_MODULES or (in_folder and (name in _SHADOWED or is_installed(name))):
             return not was_there("/".join(parts[: at + 1]))
     return False
 
@@ -113,6 +122,21 @@ def has_inline_tests(path: str, content: bytes) -> bool:
     """
     place = PurePosixPath(path)
     return place.name in MANIFESTS or _INLINE[place.suffix].search(content) is not None
+
+
+_OTHER_CODE: Final = {
+    ".py": re.compile(rb"^(?:async\s+)?def\s+(?!test)|^class\s+(?!Test)|^\s*>>> ", re.MULTILINE),
+    **dict.fromkeys(
+        (".js", ".ts", ".mjs", ".mts", ".cjs", ".cts", ".jsx", ".tsx"),
+        re.compile(rb"^\s*(?:export\b|module\.exports\b|exports\.)|import\.meta\.vitest", re.MULTILINE),
+    ),
+}
+
+
+def has_other_code(path: str, content: bytes) -> bool:
+    """Whether a file with tests also has code that others may use, so that it cannot be restored without that code."""
+    pattern = _OTHER_CODE.get(PurePosixPath(path).suffix)
+    return pattern is None or pattern.search(content) is not None
 
 
 def _any(patterns: tuple[str, ...], path: str) -> bool:
