@@ -10,13 +10,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from bench.engine import PEER, Cost
 from bench.startup import BARE, compiled_in, new_project, spent_by
 
 ROUNDS: Final = 3
+PEER_ROUNDS: Final = 5
 HEAD: Final = "podium: 1\nname: bench\nlimits: {transitions: 50000, members: 20000, time: 4h}\n"
 PEER_SCRIPT: Final = Path(__file__).with_name("peer.py")
 Run = Callable[[int], float]
@@ -38,14 +38,10 @@ class _CommandLine:
     def steps_beside_peer(self) -> tuple[Cost, ...]:
         if not PEER.exists():
             return ()
-        pairs = [
-            (_further_step(self._run_sets, 1, 1200), _further_step(self._run_peer, 50, 450))
-            for _ in range(ROUNDS)
-        ]
-        ratio = median(theirs / own for own, theirs in pairs)
-        own, theirs = (median(each) for each in zip(*pairs, strict=True))
+        own, theirs = _further_steps((self._run_sets, 1, 1200), (self._run_peer, 50, 450))
         detail = f"{theirs * 1e6:.0f} µs beside {own * 1e6:.0f} µs"
-        return (Cost("LangGraph beside a further `set` step", ratio, "x", 3, at_most=False, detail=detail),)
+        name = "LangGraph beside a further `set` step"
+        return (Cost(name, theirs / own, "x", 3, at_most=False, detail=detail),)
 
     def doublings(self) -> tuple[Cost, ...]:
         shapes: tuple[tuple[str, Callable[[int], str], int], ...] = (
@@ -88,8 +84,16 @@ class _CommandLine:
         return spent_by(command, self._environment, self._project) / 1000
 
 
-def _further_step(run: Run, few: int, many: int) -> float:
-    return (run(many) - run(few)) / (many - few)
+def _further_steps(*kinds: tuple[Run, int, int]) -> tuple[float, ...]:
+    """What a further step of each kind takes: the least of a short run and the least of a long one, by turns.
+
+    Other work on the machine only adds to a figure, so the least ones are the least disturbed.
+    """
+    rounds = [[(run(few), run(many)) for run, few, many in kinds] for _ in range(PEER_ROUNDS)]
+    least = [[min(times) for times in zip(*kind, strict=True)] for kind in zip(*rounds, strict=True)]
+    return tuple(
+        (long - short) / (many - few) for (short, long), (_, few, many) in zip(least, kinds, strict=True)
+    )
 
 
 def _sets(number: int) -> str:
