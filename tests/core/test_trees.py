@@ -46,11 +46,53 @@ def test_after_a_jump_back_a_step_starts_from_its_own_last_tree() -> None:
 
 def test_a_skipped_jump_target_starts_before_all_stale_steps() -> None:
     """X4: work after it is no longer on the head."""
-    steps = (agent("a", on=on(passed=2)), agent("b"), agent("c", on=on(passed=1)))
+    steps = (
+        agent("a", on=on(passed=2)),
+        agent("b"),
+        agent("c", on=on(passed=3)),
+        command("t", on=on(failed=1)),
+    )
     game = Game(flow(*steps))
     game.end_with_change("a")
     game.end_with_change("c")
+    game.end("t", "failed")
     assert started(game, "b") == ("a#1", "a#1")
+
+
+def test_a_step_that_passed_leads_back_without_losing_its_work() -> None:
+    judge, fixer = command("judge", on=on(failed=2, passed=3)), agent("fix", on=on(passed=1))
+    game = Game(flow(agent("a"), judge, fixer, agent("last")))
+    game.end_with_change("a")
+    game.end("judge", "failed")
+    assert started(game, "fix") == ("a#1", "a#1")
+    assert game.state.instances[Address("fix")].feedback == ("judge",)
+    game.end_with_change("fix")
+    assert started(game, "judge~2") == ("fix#1", "fix#1")
+    game.end("judge~2")
+    assert started(game, "last") == ("fix#1", "fix#1")
+
+
+def test_an_author_to_whom_it_leads_back_is_compared_with_the_first_entry() -> None:
+    game = Game(flow(agent("a"), agent("b", on=on(passed=0))))
+    game.end_with_change("a")
+    game.end_with_change("b")
+    assert started(game, "a~2") == (BASE, "b#1")
+    game.end_with_change("a~2")
+    assert started(game, "b~2") == ("a~2#1", "a~2#1")
+
+
+def test_the_work_of_some_members_stays_if_a_route_accepts_it() -> None:
+    work = agent("e", retry=Retry(attempts=1))
+    for target, is_kept in (("next", True), (1, True), ("fail", False)):
+        loop = Step("e", ForEach((1, 2), work), on=on(partial=target), has_worker=True)
+        game = Game(flow(loop, agent("last")))
+        game.end_with_change("e[1]")
+        game.end("e[2]", "failed")
+        if is_kept:
+            assert started(game, "last") == ("e[1]#1", "e[1]#1")
+        else:
+            assert game.state.ended is not None
+            assert game.state.instances[Address("e")].ending.tree is None  # type: ignore[union-attr]
 
 
 def test_the_first_member_moves_the_head_and_the_others_are_merged() -> None:

@@ -335,4 +335,15 @@ RULES: Final = (
         "A key of another format that changes nothing would otherwise be relied on; `podium run` prints these warnings too.",
         warning=True,
     ),
+    Rule(
+        44,
+        "lost work",
+        (
+            'the work of "fix" is lost when it leads back to "check", which starts from its needs',
+            'the work of "docs" is dropped when "test" leads back to "build", from where control may not come to it again',
+        ),
+        "In a sequence a step that passed keeps its work wherever it leads, and a failure that leads back rewinds to its "
+        "target. What a step that passed had done should not disappear unnoticed.",
+        warning=True,
+    ),
 )

@@ -27,12 +27,12 @@ def objection(host: Host, step: Step, names: Names, change: CapturedChange) -> t
     """The reason and message for the next attempt if this change is not allowed; None if it is."""
     allowed = globs_of(step, names)
     if allowed is not None:
-        changed = change.files or change.outside_git
+        changed = change.judged_files or change.outside_git
         outside = [path for path in changed if not _any(allowed, path)]
         if outside:
             may = f"allowed are only: {', '.join(allowed)}" if allowed else "nothing may be changed here"
             return "touches", f"the change goes beyond what this step may touch: {_list(outside)}; {may}"
-    if _must_change(step) and not change.files and host.repository is not None:
+    if _must_change(step) and not change.files and change.own is None and host.repository is not None:
         where = f" in {', '.join(allowed)}" if allowed else ""
         return "no_change", f"nothing was changed{where}, but this step is there to change files"
     return None
@@ -45,7 +45,7 @@ def protected(
 
     The programs of the step's own gates are protected too, if they were there before.
     """
-    if not change.files or (isinstance(step.verb, Agent) and step.verb.by_hand):
+    if not change.judged_files or (isinstance(step.verb, Agent) and step.verb.by_hand):
         return ()
     globs = fill_argv(step.settings.protect, names)
     # Also match spellings that are the same file on case-insensitive systems: there .Claude/ works like .claude/.
@@ -53,7 +53,7 @@ def protected(
     programs = _programs_of_gates(host, step, base)
     return tuple(
         path
-        for path in change.files
+        for path in change.judged_files
         if path in programs
         or any(protects(glob, path) for glob in globs)
         or any(protects(glob, fold_name(path)) for glob in same)

@@ -28,7 +28,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class StepEntered:
-    """A scope entered a child. `stale` lists the siblings whose results are invalid from now on."""
+    """A scope entered a child. `stale` siblings are invalid from now on; with `keeps_head` their work stays."""
 
     at: Millis
     path: Address
@@ -52,6 +52,7 @@ class StepEntered:
     """Globs of the files that no parallel sibling may change until the work of this child is merged."""
     after: tuple[int, ...] = ()
     """Graph: siblings that changed files of its claim; it builds on their work as if it needed them."""
+    keeps_head: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ class Placement:
     """Globs of the files that no parallel sibling may change until it has ended."""
     after: tuple[int, ...] = ()
     """Graph: siblings whose work it builds on because they changed files of its claim."""
+    keeps_head: bool = False
 
 
 class JoinRefusal(NamedTuple):

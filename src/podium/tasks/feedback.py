@@ -5,17 +5,19 @@ The core keeps only addresses; this module turns them into text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.core.addresses import attempt
 from podium.core.decide.advice import decision_of
-from podium.core.expressions.values import MAX_TEXT
+from podium.core.expressions.values import MAX_TEXT, Meter, as_text
 from podium.core.model import Agent, Check, Command, Gates, Human, Review
 from podium.core.queries.graph import fresh_children, workflow_of
 from podium.core.state import Instance, JoinRefusal, Leaf, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Address
+from podium.tasks.command_work import to_plain
 from podium.tasks.partials import render_partial
 from podium.tasks.review_rounds import findings_up_to
 from podium.tasks.task import FeedbackEntry
@@ -170,7 +172,11 @@ def _person_or_advisor(state: State, instance: Instance, result: Mapping[str, An
     verdict = result.get("verdict")
     by = ", ".join(verdict.get("by", ())) if isinstance(verdict, Mapping) else ""
     kind = "person" if decision is None else "advisor"
-    return _sentence(state, instance, kind, who=by, outcome=_outcome(instance), message=text.strip()), ""
+    value = to_plain(result.get("output"))
+    is_structured = isinstance(value, list | dict)
+    words = text.strip() or ("" if value is None or is_structured else as_text(value, Meter()))
+    title = _sentence(state, instance, kind, who=by, outcome=_outcome(instance), message=words)
+    return title, fence(json.dumps(value, ensure_ascii=False, indent=1)) if is_structured else ""
 
 
 def _outcome(instance: Instance) -> str:
@@ -233,4 +239,7 @@ def _step(state: State, instance: Instance, result: Mapping[str, Any]) -> tuple[
         return title, "\n\n".join(
             "\n".join(filter(None, _describe_instance(state, c))) for c in _objecting(state, instance)
         )
+    gates = state.instances.get(attempt(instance.place.path, instance.attempt))
+    if gates is not None and _is_failed(gates):
+        return title, "\n".join(filter(None, _describe_instance(state, gates)))
     return title, _output(result)

@@ -151,7 +151,7 @@ def _verdict(attempt: AgentAttempt, result: AgentResult) -> AttemptEnded:
 
 async def assess_work(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
     host, started = attempt.host, attempt.started
-    change = await capture_change(host, workspace, started)
+    change = await capture_change(host, workspace, started, attempt.task.kept)
     if isinstance(change, CaptureRefused):
         fields: AttemptResult = {"text": truncate_for_log(result.text), "message": change.message}
         return attempt_ended(host, started, "failed", change.reason, result=fields, tree=started.start)

@@ -90,6 +90,13 @@ class CapturedChange:
     files: tuple[str, ...]
     outside_git: tuple[str, ...] = ()
     """Without a repository: the changed files, if the step may change some files only."""
+    own: tuple[str, ...] | None = None
+    """The files that this visit changed, if earlier steps changed some of the others."""
+
+    @property
+    def judged_files(self) -> tuple[str, ...]:
+        """The files that the step must have been allowed to change."""
+        return self.files if self.own is None else self.own
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +172,22 @@ async def _set_up(
 
 
 async def capture_change(
-    host: Host, workspace: Workspace, started: AttemptStarted
+    host: Host, workspace: Workspace, started: AttemptStarted, kept: Tree | None = None
 ) -> CapturedChange | CaptureRefused:
-    """Captures the files as a tree and keeps it on the attempt's ref, however the attempt ends."""
+    """Captures the files as a tree and keeps it on the attempt's ref, however the attempt ends.
+
+    `kept` is the tree that the visit started from, if it has the work of other steps since `base`.
+    """
     if host.repository is None:
         limited = workspace.is_watched
         files = await to_thread.run_sync(project_files.files_changed, host, started.path) if limited else ()
         return CapturedChange(None, no_change(), (), files)
-    if workspace.snapshot is None:
-        return await to_thread.run_sync(_capture_in_place, host, host.repository, workspace, started)
-    return await to_thread.run_sync(_capture, host, host.repository, workspace, started)
+    take = _capture_in_place if workspace.snapshot is None else _capture
+    captured = await to_thread.run_sync(take, host, host.repository, workspace, started)
+    if kept is None or isinstance(captured, CaptureRefused) or captured.tree is None:
+        return captured
+    own = await to_thread.run_sync(change_between, host.repository, kept, captured.tree)
+    return replace(captured, own=tuple(own["paths"]))
 
 
 async def clear(host: Host) -> None:

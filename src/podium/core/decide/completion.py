@@ -220,11 +220,19 @@ def _apply_join(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event
         reason = "conflict" if outcome == "conflict" else "gates"
         feedback = (addresses.attempt(scope.place.path, number_of(scope)),)
         return ScopeEnd(outcome, reason, 1, scope.join_status.detail, feedback=feedback)
-    if end.outcome != "passed":
+    if not _keeps_work(scope, end):
         return end
     if scope.join_status == "queued":
         return None
     return queue_for_join(state, scope, now) or end
+
+
+def _keeps_work(scope: Scope, end: ScopeEnd) -> bool:
+    """Whether the scope hands its work on: it passed, or a route accepts that only some of its members did."""
+    if end.outcome != "partial":
+        return end.outcome == "passed"
+    target = scope.place.step.on.get("partial")
+    return target is not None and target.kind != "fail"
 
 
 def _end_event(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> StepEnded:
@@ -241,7 +249,7 @@ def _end_event(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> StepEn
         reason=end.reason,
         exit=end.exit,
         result=result,
-        tree=final_tree(state, scope) if end.outcome == "passed" else None,
+        tree=final_tree(state, scope) if _keeps_work(scope, end) else None,
         breaks_loop=end.breaks_loop,
         limit_hit=entry.limit_outside(scope.place.path, end.limit_hit),
         message=end.message,

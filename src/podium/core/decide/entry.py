@@ -19,7 +19,7 @@ from podium.core.queries.claims import Claim, overlap
 from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, builders_on, child_step
 from podium.core.queries.rebases import rebase_for
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
-from podium.core.types import ONTO, Address, Millis, Outcome, Reason, Tree
+from podium.core.types import CONTINUING_OUTCOMES, ONTO, Address, Millis, Outcome, Reason, Tree
 
 
 class ScopeEnd(NamedTuple):
@@ -49,6 +49,8 @@ class PendingEntry(NamedTuple):
     stale: tuple[int, ...]
     claim: Claim
     after: tuple[int, ...]
+    keeps_head: bool
+    """True if a step that passed leads back here."""
 
 
 def enter_child(
@@ -78,7 +80,7 @@ def enter_child(
         claim = claim_for(state, scope, index)
     stale = _stale(state, scope, index)
     after = earlier_writers(state, scope, index, claim, stale) if scope.place.order == "dag" else ()
-    pending = PendingEntry(index, visit, previous, stale, claim, after)
+    pending = PendingEntry(index, visit, previous, stale, claim, after, _keeps_head(state, scope, stale))
     if adopt is None and not excused and isinstance(scope.place.step.verb, BLOCKS):
         rule = breaker.first_rule_hit(state, scope, step, index, visit)
         if rule is not None:
@@ -101,6 +103,19 @@ def _stale(state: State, scope: Scope, index: int) -> tuple[int, ...]:
             return builders_on(state, scope, index)
         case _:
             return ()
+
+
+def _keeps_head(state: State, scope: Scope, stale: tuple[int, ...]) -> bool:
+    """Whether a step of a sequence that passed leads back: its work stays, unlike that of a step that failed."""
+    if (
+        scope.place.order != "seq"
+        or not stale
+        or scope.last is None
+        or scope.last not in scope.outgoing_feedback
+    ):
+        return False
+    ending = state.instances[scope.last].ending
+    return ending is not None and ending.outcome in CONTINUING_OUTCOMES
 
 
 def _transition_limit_end(state: State, parent: Instance) -> ScopeEnd | None:
@@ -225,9 +240,6 @@ def _entry_event(
     if adopt is not None and scope.place.order == "dag":
         # An adopted tree does not contain what other branches have changed since.
         base, after = base_of_adopted(state, scope, state.instances[adopt])
-    feedback = scope.feedback + scope.outgoing_feedback
-    if pending.previous is not None:
-        feedback = pending.previous.feedback + feedback
     return StepEntered(
         at=now,
         path=_child_path(scope, step, pending.slot, pending.visit),
@@ -237,26 +249,49 @@ def _entry_event(
         visit=pending.visit,
         base=base,
         start=start,
-        feedback=tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:] if feedback else (),
+        feedback=_feedback(state, scope, pending),
         stale=pending.stale,
         not_ready=_is_not_ready(state, scope, step, pending),
         adopt=adopt,
         claim=pending.claim,
         after=after,
+        keeps_head=pending.keeps_head,
     )
+
+
+def _feedback(state: State, scope: Scope, pending: PendingEntry) -> tuple[Address, ...]:
+    """What the child is told about earlier work: also why the step failed that leads here."""
+    failed = () if pending.stale else _failed_before(state, scope)
+    feedback = (*scope.feedback, *scope.outgoing_feedback, *failed)
+    if pending.previous is not None:
+        feedback = pending.previous.feedback + feedback
+    return tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:] if feedback else ()
+
+
+def _failed_before(state: State, scope: Scope) -> tuple[Address, ...]:
+    """The step of a sequence whose failure leads forward to the child that is entered now."""
+    if scope.place.order != "seq" or scope.last is None:
+        return ()
+    ending = state.instances[scope.last].ending
+    is_failed = ending is not None and ending.outcome not in CONTINUING_OUTCOMES
+    return (scope.last,) if is_failed else ()
 
 
 def _trees(state: State, scope: Scope, step: Step, pending: PendingEntry) -> tuple[Tree | None, Tree | None]:
     """The tree a child builds on, and the tree it starts from.
 
-    A later visit starts from the step's own last tree, unless its base has changed in the meantime. After a landing on a
-    branch that had moved, it builds on the branch and starts from the work merged with it.
+    A later visit starts from the step's own last tree, unless its base has changed in the meantime; from the head if a step
+    that passed leads back. After a landing on a branch that had moved, it builds on the branch and starts from the work
+    merged with it.
     """
     rebase = rebase_for(state, scope, step, pending.slot, pending.visit)
     if rebase is not None:
         # A step that captures nothing would otherwise leave the head at the branch, without the work.
         return rebase.onto if step.has_worker else rebase.tree, rebase.tree
     base = _base(state, scope, pending)
+    if pending.keeps_head:
+        # A worker is still compared with its first entry; a step that captures nothing must not move the head.
+        return base if step.has_worker else scope.head, scope.head
     if pending.previous is None or pending.previous.base != base:
         return base, base
     return base, result_tree(state, pending.previous)

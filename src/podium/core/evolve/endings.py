@@ -120,7 +120,7 @@ def _best_attempt(leaf: Leaf, gates: StepEnded) -> BestAttempt | None:
 
 def _head_after(scope: Scope, child: Instance, event: StepEnded) -> Tree | None:
     """The head after a child ended: a passed child of a sequence moves it, a member only if nothing else has moved it."""
-    if event.outcome != "passed" or event.tree is None or child.join_status == "joined":
+    if event.outcome not in ("passed", "partial") or event.tree is None or child.join_status == "joined":
         return scope.head
     order = scope.place.order
     if order in ("seq", "repeat"):

@@ -81,6 +81,7 @@ def enter(state: State, event: StepEntered) -> State:
         order=order_of_verb(step.verb),
         claim=event.claim,
         after=event.after,
+        keeps_head=event.keeps_head,
     )
     return _create_instance(state, place, event)
 
@@ -180,7 +181,7 @@ def _update_parent(state: State, parent: Instance, step: Step, event: StepEntere
         ready=_ready_after(parent, event.index),
         claimants=(*parent.claimants, event.path) if event.claim else parent.claimants,
         recent_children=(*_trail(state, parent), event.index),
-        head=event.base if back else parent.head,
+        head=event.base if back and not event.keeps_head else parent.head,
         # Each round looks up facts again, because work in the project itself changes files but no tree.
         facts=() if isinstance(parent.place.step.verb, Repeat) else parent.facts,
     )

@@ -19,6 +19,7 @@ from podium.workflow.lint.rules import (
     file_claims,
     inputs,
     judges,
+    lost_work,
     naming,
     partials,
     paths,
@@ -49,6 +50,7 @@ CHECKS: Final[tuple[tuple[Callable[[FileSurvey], Iterator[Problem]], tuple[int, 
     (teams.check, (37, 38)),
     (routes.check_rejections, (40,)),
     (reviewer_independence.check, (41, 42)),
+    (lost_work.check, (44,)),
 )
 """The checks with the rules they report; `tools/pages/validation.py` describes the rules."""
 
