@@ -87,13 +87,20 @@ def exporters_for(run_dir: Path, text: str, mask: Mask) -> tuple[RunExporter, ..
 
 def open_stage(root: Path, staged: TestProject) -> tuple[Project, Scripted | None]:
     """A project that runs a test with its cast or its recordings; a test without either uses the real agents."""
+    from dataclasses import replace
+
     from podium.adapters.agents.recorded.agent import Recorded
     from podium.adapters.agents.scripted.agent import Scripted
+    from podium.ports.clock import SkippingClock
 
     actor = None if staged.cast is None else Scripted(staged.cast, staged.source)
     stand_in = actor if staged.replay is None else Recorded(staged.replay)
-    host_for = partial(make_host, stand_in=stand_in, env={**os.environ, **staged.env})
-    return open_project(root, create=True, host_for=host_for), actor
+    clock, make = SkippingClock(), partial(make_host, stand_in=stand_in, env={**os.environ, **staged.env})
+
+    def host_for(*args: Any, **options: Any) -> Host:
+        return replace(make(*args, **options), now=clock, skip_to=clock.skip_to)
+
+    return open_project(root, create=True, host_for=make if stand_in is None else host_for), actor
 
 
 def make_host(

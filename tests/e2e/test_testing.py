@@ -172,6 +172,47 @@ def test_mistakes_of_test_files_are_named_by_line_before_anything_is_played(proj
     assert 'flow.test.yaml:17:21: "path[1]" must be a step, or a step with its outcome' in done.err
 
 
+def test_a_file_with_mistakes_does_not_keep_the_others_from_being_played(project: Project) -> None:
+    flow = "podium: 1\nname: plain\nsteps: {a: {set: {x: 1}}}\n"
+    project.put(
+        {
+            "some/plain.yaml": flow,
+            "some/plain.test.yaml": "podium: 1\ntests: {plain: {}}\n",
+            "some/broken.test.yaml": "podium: 1\ntests: {t: {cat: []}}\n",
+        }
+    )
+
+    done = project.podium("test", "some")
+    data = project.podium("test", "some", "--json").data()
+
+    assert done.code == 2
+    assert 'broken.test.yaml:2:13: test "t" has an unknown key "cat"' in done.err
+    assert "1 test: 1 passed, 0 failed, 1 file with mistakes" in done.out
+    assert data["passed"] == 1
+    assert "unknown key" in data["mistakes"][0]
+
+
+TIMES = """\
+podium: 1
+name: times
+steps:
+  pause: {wait: {timer: 3h}}
+  signal: {wait: {signal: never}, timeout: 2h, on: {timeout: next}}
+  ask: {human: "Go?", timeout: 2h, on: {timeout: next}}
+  again: {run: ["false"], retry: {attempts: 3, backoff: 1h}, on: {failed: next}}
+"""
+
+
+def test_a_test_does_not_wait_for_a_time(project: Project) -> None:
+    cast = "[{match: {step: signal}, silent: true}, {match: {step: ask}, silent: true}]"
+    tests = f"podium: 1\ntimeout: 60s\ntests: {{t: {{cast: {cast}}}}}\n"
+    project.put({"times/times.yaml": TIMES, "times/times.test.yaml": tests})
+
+    done = project.podium("test", "times")
+
+    assert done.code == 0, done.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [

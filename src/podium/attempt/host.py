@@ -12,6 +12,7 @@ from podium.attempt.workspace.folder_pool import FolderPool
 from podium.attempt.workspace.private_dirs import PrivateDirPool
 from podium.core.hash_chain import RunId
 from podium.core.model import Step
+from podium.core.types import Millis
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import Repository
 from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
@@ -63,6 +64,8 @@ class Host:
     keep_login: Callable[[str, bytes], None] = not_kept
     """Stores a login that an agent of this type may have renewed."""
     now: Clock = wall_clock
+    skip_to: Callable[[Millis], None] | None = None
+    """Puts the clock forward while a run only waits for a time; None for the clock of the machine."""
     on_progress: OnProgress = no_progress
     price_of: PriceOf = no_price
     passed_steps: Callable[[str, str], bool] = nothing_passed

@@ -47,6 +47,19 @@ def waits_for_person(state: State, *, or_time: bool = False) -> bool:
     return waits
 
 
+def waits_until_deadline(state: State) -> bool:
+    """Whether a question or a wait has a time at which it ends by itself."""
+    for effect in state.pending.values():
+        match effect:
+            case AskPerson(request=request) if request.expires is not None:
+                return True
+            case Watch(wait=wait) if wait.due is not None:
+                return True
+            case _:
+                pass
+    return False
+
+
 def exit_of(state: State) -> int:
     """The exit code of a process that drove the run."""
     if state.ended is not None:

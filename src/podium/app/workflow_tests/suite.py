@@ -35,6 +35,14 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Suite:
+    """The tests to be played, and the files that cannot be read."""
+
+    cases: tuple[Case, ...]
+    mistakes: tuple[ConfigurationError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     case: Case
     failures: tuple[Failure, ...]
@@ -42,8 +50,8 @@ class Result:
     played: Played
 
 
-def find_cases(places: Iterable[Path], *, containing: str = "") -> tuple[Case, ...]:
-    """Raises ConfigurationError with the mistakes of all files, or if there is nothing to be played."""
+def find_tests(places: Iterable[Path], *, containing: str = "") -> Suite:
+    """Raises ConfigurationError, with the mistakes of all files, if there is nothing to be played."""
     files = tuple(dict.fromkeys(file for place in places for file in _files(place)))
     cases: list[Case] = []
     wrong: list[ConfigurationError] = []
@@ -52,17 +60,17 @@ def find_cases(places: Iterable[Path], *, containing: str = "") -> tuple[Case, .
             cases += _cases(file)
         except ConfigurationError as error:
             wrong.append(error)
-    if wrong:
+    chosen = tuple(case for case in cases if containing in case.name)
+    if wrong and not chosen:
         whole = ConfigurationError("\n".join(each.message for each in wrong), code=wrong[0].code)
         whole.problems = tuple(problem for each in wrong for problem in each.problems)
         raise whole
-    chosen = tuple(case for case in cases if containing in case.name)
     if not chosen:
         raise ConfigurationError(
             f"no matching tests in {len(files)} files" if files else f"no files *{SUFFIX} found",
             hint=f"write WORKFLOW{SUFFIX} next to a workflow; docs/how-to/test-a-workflow.md shows one",
         )
-    return chosen
+    return Suite(chosen, tuple(wrong))
 
 
 def results(cases: Iterable[Case], open_stage: OpenStage, *, keep: bool = False) -> Iterator[Result]:
@@ -73,14 +81,17 @@ def results(cases: Iterable[Case], open_stage: OpenStage, *, keep: bool = False)
         yield Result(case, failed, time.monotonic() - began, played)
 
 
-def exit_code(results: Iterable[Result]) -> int:
-    return EXIT_FAILED if any(result.failures for result in results) else EXIT_PASSED
+def exit_code(suite: Suite, results: Iterable[Result]) -> int:
+    if any(result.failures for result in results):
+        return EXIT_FAILED
+    return suite.mistakes[0].exit_code if suite.mistakes else EXIT_PASSED
 
 
-def data_of(results: Iterable[Result]) -> dict[str, Any]:
+def data_of(suite: Suite, results: Iterable[Result]) -> dict[str, Any]:
     rows = [_row(result) for result in results]
     failed = sum(row["status"] == "failed" for row in rows)
-    return {"tests": rows, "passed": len(rows) - failed, "failed": failed}
+    mistakes = [mistake.message for mistake in suite.mistakes]
+    return {"tests": rows, "passed": len(rows) - failed, "failed": failed, "mistakes": mistakes}
 
 
 def _row(result: Result) -> dict[str, Any]:

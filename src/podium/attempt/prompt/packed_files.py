@@ -52,17 +52,18 @@ def context_of(
         room -= len(changed.text)
         fenced = fence(changed.text, "diff") if changed.text else ""
         changes = {"wanted": True, "diff": fenced, "cut": changed.cut}
-    packed, left_out = _packed(
+    packed, left_out, binary = _packed(
         files, [path for path in rest if path not in first and path not in images], room
     )
     packed = [*required, *packed, *({"path": path, "text": ATTACHED} for path in images)]
     words = [entry for entry in (*always, *include) if entry.startswith(GRAPH_WORDS)]
-    if not (changes["wanted"] or packed or left_out or words):
+    if not (changes["wanted"] or packed or left_out or binary or words):
         return {}
     return {
         "changes": changes,
         "files": packed,
         "left_out": truncate_middle(", ".join(left_out), 4000),
+        "binary": truncate_middle(", ".join(binary), 4000),
         "unknown": words,
     }
 
@@ -94,14 +95,20 @@ def _required(files: TreeFiles, paths: Sequence[str], room: int) -> tuple[list[d
     return [_part(path, content.decode("utf-8", "replace")) for path, content in contents], room - size
 
 
-def _packed(files: TreeFiles, paths: Sequence[str], room: int) -> tuple[list[dict[str, str]], list[str]]:
-    """The packed files and those left out: complete files first, then one truncated to the remaining room."""
+def _packed(
+    files: TreeFiles, paths: Sequence[str], room: int
+) -> tuple[list[dict[str, str]], list[str], list[str]]:
+    """The packed files, those left out for lack of room, and those that are not text.
+
+    Complete files come first, then one truncated to the remaining room.
+    """
     packed: list[dict[str, str]] = []
+    binary: list[str] = []
     too_long: list[tuple[str, bytes]] = []
     left_out: list[str] = []
     for path, content in files.read(paths):
         if _is_binary(content):
-            left_out.append(f"{path} (binary)")
+            binary.append(path)
         elif len(content) > min(room, MAX_TEXT_BYTES):
             too_long.append((path, content))
         else:
@@ -116,7 +123,7 @@ def _packed(files: TreeFiles, paths: Sequence[str], room: int) -> tuple[list[dic
             room = 0
         else:
             left_out.append(f"{path} ({len(content)} bytes)")
-    return packed, left_out
+    return packed, left_out, binary
 
 
 def _part(path: str, text: str) -> dict[str, str]:

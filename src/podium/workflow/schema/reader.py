@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from types import UnionType
-from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from podium.fast_dataclass import dataclass
-from podium.workflow.problems import Problem, did_you_mean, mistakes
+from podium.workflow.problems import Problem, did_you_mean, join_words, mistakes
 from podium.workflow.schema.fields import (
     DocPath,
     InvalidValue,
@@ -151,7 +151,7 @@ class _Reader:
         if origin is Annotated:
             return self.annotated(kind, data, path, owner)
         if origin in (Union, UnionType):
-            return self.value(self.alternative(kind, data), data, path, owner) if data is not None else None
+            return self.alternative(kind, data, path, owner) if data is not None else None
         if origin is dict:
             return self.entries(get_args(kind)[1], data, path)
         if origin is tuple:
@@ -192,11 +192,18 @@ class _Reader:
             raise _Omitted
         return value
 
-    def alternative(self, kind: Any, data: Any) -> Any:
-        """The alternative that has the shape of the data, so that only the faults of that one are reported."""
+    def alternative(self, kind: Any, data: Any, path: DocPath, owner: str) -> Any:
+        """Reads the alternative that has the shape of the data, so that only the faults of that one are reported."""
         kinds = [inner for inner in get_args(kind) if inner is not type(None)]
         shape = "map" if isinstance(data, Mapping) else "list" if isinstance(data, list) else "text"
-        return next((inner for inner in kinds if shape in _shapes(inner)), kinds[0])
+        matching = next((inner for inner in kinds if shape in _shapes(inner)), None)
+        if matching is not None or len(kinds) == 1:
+            return self.value(matching or kinds[0], data, path, owner)
+        shapes = dict.fromkeys(name for inner in kinds for name in _shapes(inner))
+        self.fault(
+            2, path, f"{_key_label(path)} must be {join_words([_SHAPE_WORDS[s] for s in shapes], 'or')}"
+        )
+        raise _Omitted
 
     def entries(self, kind: Any, data: Any, path: DocPath) -> dict[str, Any]:
         if not isinstance(data, Mapping):
@@ -251,6 +258,9 @@ def _makes_map_useless(key: Key, data: Mapping[str, Any], path: DocPath, broken:
     """Whether this required key is missing or broken; a missing version is assumed to be 1."""
     name = key.name.removesuffix("_")
     return name != "podium" and (name not in data or (*path, name) in broken)
+
+
+_SHAPE_WORDS: Final = {"text": "text", "list": "a list", "map": "a map"}
 
 
 def _shapes(kind: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from podium.app.workflow_tests.expect import Failure
-from podium.app.workflow_tests.suite import Result, data_of, exit_code, find_cases, results
+from podium.app.workflow_tests.suite import Result, data_of, exit_code, find_tests, results
 from podium.frontends.cli.shell_completion import complete_test_file
 from podium.views.files.junit import JUnitCase, junit
 from podium.views.format import plural
@@ -32,12 +32,14 @@ def command(
     """Run the tests in NAME.test.yaml files: the given ones, or all below a folder (default: this one).
 
     Each test runs its workflow with the real engine in a copy of the project, with a cast or recordings in
-    place of agents. Gates and commands are executed there. Exit code 0 if all tests pass, 1 if one fails, 2 if
-    a test file is invalid or there is none.
+    place of agents. Gates and commands are executed there; waiting for a time takes none. Exit code 0 if all
+    tests pass, 1 if one fails, 2 if a test file is invalid (the others are played) or there is none.
     """
-    cases = find_cases(paths or (Path(),), containing=containing)
+    suite = find_tests(paths or (Path(),), containing=containing)
+    for mistake in suite.mistakes:
+        click.echo(harmless(mistake.message), err=True)
     played: list[Result] = []
-    for result in results(cases, open_stage, keep=keep):
+    for result in results(suite.cases, open_stage, keep=keep):
         played.append(result)
         if not as_json:
             _tell(result)
@@ -46,10 +48,11 @@ def command(
         junit_file.write_text(junit(map(_junit_case, played)), "utf-8")
     failed = sum(bool(result.failures) for result in played)
     if as_json:
-        click.echo(json.dumps(data_of(played), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(data_of(suite, played), indent=2, ensure_ascii=False))
     else:
-        click.echo(f"{plural(len(played), 'test')}: {len(played) - failed} passed, {failed} failed")
-    return exit_code(played)
+        wrong = f", {plural(len(suite.mistakes), 'file')} with mistakes" if suite.mistakes else ""
+        click.echo(f"{plural(len(played), 'test')}: {len(played) - failed} passed, {failed} failed{wrong}")
+    return exit_code(suite, played)
 
 
 def _tell(result: Result) -> None:

@@ -18,6 +18,7 @@ from podium.workflow.lint.analysis.visible_steps import steps_type, visible_step
 from podium.workflow.problems import did_you_mean
 from podium.workflow.prompts.prompt import PromptReference
 
+ONE_NAME: Final = frozenset({"agent", "role", "model"})
 CONDITIONS: Final = frozenset({"when", "check", "until", "while", "where"})
 SCOPED_NAMES: Final = {
     "loop": "exists only in a loop",
@@ -58,7 +59,7 @@ def check_expression(scope: Scope, text: str, key: str) -> Iterator[Violation]:
     yield from violations or _types(scope, node, key)
 
 
-def check_value(scope: Scope, text: str) -> Iterator[Violation]:
+def check_value(scope: Scope, text: str, key: str) -> Iterator[Violation]:
     try:
         value = parse_value(text)
     except ExpressionError as error:
@@ -70,8 +71,16 @@ def check_value(scope: Scope, text: str) -> Iterator[Violation]:
         [part for part in value.parts if not isinstance(part, str)] if isinstance(value, Text) else [value]
     )
     for node in nodes:
-        violations = tuple(_references(scope, node))
-        yield from violations or _types(scope, node, "")
+        violations = tuple(_references(scope, node)) or tuple(_types(scope, node, ""))
+        yield from violations or _names_one(scope, node, key)
+
+
+def _names_one(scope: Scope, node: Node, key: str) -> Iterator[Violation]:
+    """A key that names one thing, such as an agent, takes no list."""
+    shape = kind(type_of(scope, node)) if key in ONE_NAME else None
+    if shape in ("list", "map"):
+        hint = "for_each runs a step for each entry of a list"
+        yield Violation(17, f'"{key}" takes one name, and this is a {shape}', hint)
 
 
 def _types(scope: Scope, node: Node, key: str) -> Iterator[Violation]:

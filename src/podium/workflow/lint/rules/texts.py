@@ -170,4 +170,4 @@ def _read_violations(scope: Scope, field: TextField) -> Iterator[Violation]:
     if field.kind == "expression":
         yield from check_expression(scope, field.text, field.key)
     elif field.kind == "value":
-        yield from check_value(scope, field.text)
+        yield from check_value(scope, field.text, field.key)
