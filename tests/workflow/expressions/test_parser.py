@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from podium.core.expressions.nodes import (
     And,
+    Arith,
     Call,
     Compare,
     Const,
@@ -54,6 +55,10 @@ from tests.core.random_nodes import folded, nodes, written
         (r"r'\d+'", Const(r"\d+")),
         ("'äöü {{ }} # && '", Const("äöü {{ }} # && ")),
         ("''", Const("")),
+        ("a[1:2]", Call("slice", (Name("a"), Const(1), Const(2)))),
+        ("a[:-1]", Call("slice", (Name("a"), Const(None), Const(-1)))),
+        ("a[1:]", Call("slice", (Name("a"), Const(1), Const(None)))),
+        ("5 // 2", Arith("//", Const(5), Const(2))),
         ("inputs", Name("inputs")),
         ("with.coverage", Field(Name("with"), "coverage")),
         ("steps.import.class", Field(Field(Name("steps"), "import"), "class")),
@@ -135,7 +140,7 @@ def test_an_expression_is_parsed_to_its_nodes(text: str, node: Node) -> None:
         ("lambda: 1", "functions cannot be defined in an expression", None),
         ("a in (1, 2)", "a list needs square brackets", "write [a, b]"),
         ("len(*a)", '"*" is not allowed here', None),
-        ("a[1:2]", "slices are not allowed", None),
+        ("a[1:2:3]", "a slice has a start and an end, and no step", None),
         ("a is null", '"is" is not an operator', 'write "==" or "!="'),
         ("a is not b", '"is" is not an operator', 'write "==" or "!="'),
         ("a if b", '"if" needs "else"', 'write "a if condition else b"'),

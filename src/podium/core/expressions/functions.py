@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from podium.core.expressions.feature_functions import FUNCTIONS as INTERNAL
+from podium.core.expressions.list_functions import ARITY as LIST_ARITY
+from podium.core.expressions.list_functions import FUNCTIONS as LIST_FUNCTIONS
 from podium.core.expressions.values import (
     MAX_ELEMENTS,
     MAX_TEXT,
@@ -29,8 +31,10 @@ from podium.core.expressions.values import (
     is_map,
     is_number,
     kind_of,
+    list_of,
     phrase,
     plain,
+    text_of,
 )
 from podium.core.globs import glob_matches
 
@@ -74,18 +78,6 @@ def touched(paths: Json, globs: Iterable[Json], meter: Meter) -> bool:
     changed = [text_of(path, "touched") for path in list_of(paths, "touched")]
     meter.spend(_PER_GLOB * len(patterns) * len(changed))
     return any(glob_matches(pattern, path) for pattern in patterns for path in changed)
-
-
-def text_of(value: Json, function: str) -> str:
-    if not isinstance(value, str):
-        raise WrongType(f"{function} needs text, not {phrase(kind_of(value))}")
-    return value
-
-
-def list_of(value: Json, function: str) -> Sequence[Json]:
-    if not is_list(value):
-        raise WrongType(f"{function} needs a list, not {phrase(kind_of(value))}")
-    return value
 
 
 def _default(_: Meter, value: Json, other: Json) -> Json:
@@ -302,10 +294,12 @@ _PURE: Final[Mapping[str, Callable[..., Json]]] = {
     "range": _range,
     "unique": _unique,
     "matches": _matches,
+    **LIST_FUNCTIONS,
 }
 
 ARITY: Final[Mapping[str, Arity]] = {
     **dict.fromkeys(_PURE, (1, 1)),
+    **LIST_ARITY,
     "default": (2, 2),
     "min": (1, None),
     "max": (1, None),

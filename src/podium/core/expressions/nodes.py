@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeAlias, assert_never
 
-from podium.core.expressions.functions import call, check_arity, text_of, touched
+from podium.core.expressions.functions import call, check_arity, touched
 from podium.core.expressions.operators import (
     ArithmeticSign,
     CompareSign,
@@ -19,7 +19,16 @@ from podium.core.expressions.operators import (
     number,
     truth,
 )
-from podium.core.expressions.values import ExprError, Json, Meter, MissingValue, TooBig, WrongType, bounded
+from podium.core.expressions.values import (
+    ExprError,
+    Json,
+    Meter,
+    MissingValue,
+    TooBig,
+    WrongType,
+    bounded,
+    text_of,
+)
 from podium.fast_dataclass import dataclass
 
 __all__ = [

@@ -23,7 +23,7 @@ from podium.core.expressions.values import (
 )
 
 CompareSign: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
-ArithmeticSign: TypeAlias = Literal["+", "-", "*", "/", "%"]
+ArithmeticSign: TypeAlias = Literal["+", "-", "*", "/", "//", "%"]
 
 _ORDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,
@@ -36,6 +36,7 @@ _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], int | float]]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
+    "//": operator.floordiv,
     "%": operator.mod,
 }
 
@@ -56,7 +57,7 @@ def compare(sign: CompareSign, left: Json, right: Json, meter: Meter) -> bool:
 
 def arithmetic(sign: ArithmeticSign, left: Json, right: Json) -> int | float:
     first, second = number(left, sign), number(right, sign)
-    if second == 0 and sign in "/%":
+    if second == 0 and sign in ("/", "//", "%"):
         raise ExprError("cannot divide by zero")
     return finite(_ARITHMETIC[sign](first, second))
 

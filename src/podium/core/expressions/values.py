@@ -185,3 +185,15 @@ def as_text(value: Json, meter: Meter) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(finite(value)) if is_number(value) else as_json(value, meter)
+
+
+def text_of(value: Json, function: str) -> str:
+    if not isinstance(value, str):
+        raise WrongType(f"{function} needs text, not {phrase(kind_of(value))}")
+    return value
+
+
+def list_of(value: Json, function: str) -> Sequence[Json]:
+    if not is_list(value):
+        raise WrongType(f"{function} needs a list, not {phrase(kind_of(value))}")
+    return value

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Final, TypeAlias, assert_never
 
 from podium.core.expressions.functions import ARITY, check_arity
+from podium.core.expressions.list_functions import SIGNS
 from podium.core.expressions.nodes import (
     And,
     Arith,
@@ -273,9 +274,21 @@ _SIGNATURES: Final[Mapping[str, _Signature]] = {
     "glob": _Signature((_TEXT,), ListOf(TEXT)),
     "touched": _Signature((_TEXT,), BOOL),
     "matches": _Signature((_TEXT, _TEXT), BOOL),
+    "append": _Signature((_LIST, (ANY,)), ANY_LIST),
+    "concat": _Signature((_LIST,), ANY_LIST),
+    "slice": _Signature(((ANY_LIST, TEXT), (NUMBER, NULL)), ANY_LIST),
+    "sort": _Signature((_LIST, _TEXT), ANY_LIST),
+    "where": _Signature((_LIST, _TEXT, _TEXT, (ANY,)), ANY_LIST),
+    "pluck": _Signature((_LIST, _TEXT), ANY_LIST),
+    "keys": _Signature(((ANY_MAP,),), ListOf(TEXT)),
+    "count": _Signature(((ANY_LIST, TEXT), (ANY,)), INT),
+    "contains": _Signature(((ANY_LIST, TEXT, ANY_MAP), (ANY,)), BOOL),
+    "replace": _Signature((_TEXT, _TEXT, _TEXT), TEXT),
+    "batches": _Signature((_LIST, (NUMBER,)), ListOf(ANY_LIST)),
 }
 
 
+_BY_FIELD: Final = frozenset({"sort", "where", "pluck"})
 _UNKNOWN: Final = _Signature(((ANY,),), ANY)
 
 
@@ -297,9 +310,55 @@ def _call(node: Call, names: TypeOfName, *, lenient: bool) -> Type:
         accepted = signature.accepts[min(index, len(signature.accepts) - 1)]
         if not any(_fits(value_type, option) for option in accepted):
             raise TypeProblem(f"{node.function} needs {_describe_any(accepted)}, not {_describe(value_type)}")
-    return (
-        arg_types[0] if node.function == "unique" and isinstance(arg_types[0], ListOf) else signature.returns
-    )
+    return _list_result(node, arg_types) or signature.returns
+
+
+def _list_result(node: Call, arg_types: list[Type]) -> Type | None:
+    """The result of a function of lists, as far as the types of the elements are known."""
+    first = arg_types[0]
+    if node.function in _BY_FIELD and len(node.args) > 1:
+        of_field = _type_of_field(node, first)
+        if node.function == "where":
+            _check_where(node, of_field, arg_types[3])
+        elif node.function == "pluck":
+            return ListOf(of_field)
+    match node.function:
+        case "unique" | "slice" | "sort" | "where" if kind(first) is not None:
+            return first
+        case "append" if isinstance(first, ListOf):
+            return ListOf(arg_types[1] if first == ANY_LIST else join(first.of, arg_types[1]))
+        case "concat":
+            return reduce(join, arg_types)
+        case "batches":
+            return ListOf(first)
+        case "contains" | "count":
+            _check_in(arg_types[1], first)
+            return None
+        case _:
+            return None
+
+
+def _type_of_field(node: Call, of: Type) -> Type:
+    """The type of the field that the second argument names; it may be absent from some elements."""
+    name, element = node.args[1], of.of if isinstance(of, ListOf) else ANY
+    if kind(element) not in (None, "map"):
+        raise TypeProblem(f"{node.function} needs a list of maps, not {_describe(of)}")
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return ANY
+    return _field(element, name.value, f"an element of {show(node.args[0])}", lenient=True)
+
+
+def _check_where(node: Call, of_field: Type, other: Type) -> None:
+    sign = node.args[2]
+    if not isinstance(sign, Const):
+        return
+    if sign.value not in SIGNS:
+        raise TypeProblem(f"where compares with {', '.join(SIGNS)}, not {sign.value!r}")
+    if sign.value in ("in", "not in"):
+        _check_in(of_field, other)
+    else:
+        _check_comparable(of_field, other, ordered=sign.value not in ("==", "!="))
+        _check_choice(of_field, node.args[3])
 
 
 def _min_max_type(function: str, arg_types: list[Type]) -> Type:

@@ -46,7 +46,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
 _NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_ALLOWED_SIGNS: Final = frozenset("== != <= >= < > + - * / % ( ) [ ] , . :".split())
+_ALLOWED_SIGNS: Final = frozenset("== != <= >= < > + - * / // % ( ) [ ] , . :".split())
 _HINTS: Final[Mapping[str, str]] = {
     "&&": 'write "and"',
     "&": 'write "and"',

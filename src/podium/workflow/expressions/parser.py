@@ -58,21 +58,21 @@ _ARITHMETIC: Final[Mapping[type[ast.operator], ArithmeticSign]] = {
     ast.Sub: "-",
     ast.Mult: "*",
     ast.Div: "/",
+    ast.FloorDiv: "//",
     ast.Mod: "%",
 }
 _REFUSED: Final[Mapping[type[ast.expr], tuple[str, str]]] = {
     ast.ListComp: (
         "comprehensions are not allowed",
-        "compute the list in a program, or use for_each with where",
+        'use where(list, "field", "==", x) or pluck(list, "field")',
     ),
     ast.GeneratorExp: (
         "comprehensions are not allowed",
-        "compute the list in a program, or use for_each with where",
+        'use where(list, "field", "==", x) or pluck(list, "field")',
     ),
     ast.Lambda: ("functions cannot be defined in an expression", ""),
     ast.Tuple: ("a list needs square brackets", "write [a, b]"),
     ast.Starred: ('"*" is not allowed here', ""),
-    ast.Slice: ("slices are not allowed", ""),
 }
 _INSERT_TOKEN: Final = re.compile(
     r"""'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*"|[^'"{}]+|.""", re.DOTALL
@@ -222,6 +222,8 @@ def _convert(tree: ast.expr, source: Source) -> Node:
             return Const(_LITERALS[name]) if name in _LITERALS else Name(_check_public(name, tree))
         case ast.Attribute():
             return Field(_convert(tree.value, source), _check_public(_attribute(tree, source), tree))
+        case ast.Subscript(slice=ast.Slice()):
+            return _slice(tree, source)
         case ast.Subscript():
             return Item(_convert(tree.value, source), _convert(tree.slice, source))
         case ast.BoolOp():
@@ -242,6 +244,18 @@ def _convert(tree: ast.expr, source: Source) -> Node:
         case _:
             message, hint = _REFUSED.get(type(tree), ("this is not allowed in an expression", ""))
             raise LexerError(message, tree.col_offset, hint)
+
+
+def _slice(tree: ast.Subscript, source: Source) -> Node:
+    """Converts `xs[a:b]` to `slice(xs, a, b)`."""
+    bounds = tree.slice
+    assert isinstance(bounds, ast.Slice)
+    if bounds.step is not None:
+        raise LexerError("a slice has a start and an end, and no step", tree.col_offset)
+    start, end = (
+        Const(None) if part is None else _convert(part, source) for part in (bounds.lower, bounds.upper)
+    )
+    return Call("slice", (_convert(tree.value, source), start, end))
 
 
 def _word(tree: ast.expr, source: Source) -> str:

@@ -14,7 +14,7 @@ from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.tests import test_defined, test_undefined
 
-from podium.core.expressions.functions import ARITY, call, check_arity, list_of, text_of, touched
+from podium.core.expressions.functions import ARITY, call, check_arity, touched
 from podium.core.expressions.operators import (
     ArithmeticSign,
     CompareSign,
@@ -35,7 +35,9 @@ from podium.core.expressions.values import (
     is_map,
     is_number,
     kind_of,
+    list_of,
     phrase,
+    text_of,
 )
 from podium.fast_dataclass import dataclass
 from podium.workflow.prompts.quoting import fence

@@ -67,7 +67,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
         ),
         "files": Partial(
             "The files that `context` includes",
-            {"changes": ("wanted", "diff", "cut"), "files": (), "left_out": (), "unknown": ()},
+            {"changes": ("wanted", "diff", "cut"), "files": (), "left_out": (), "binary": (), "unknown": ()},
             ("files",),
         ),
         "findings": Partial(
