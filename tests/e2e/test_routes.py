@@ -182,3 +182,81 @@ def test_a_step_that_a_failure_leads_to_knows_what_the_gate_printed(tmp_path: Pa
 
         assert ended.code == 0, ended.err
         assert "the proof is missing" in project.git("show", "main:asked.txt")
+
+
+ROUTER = """\
+inputs: {request: string}
+steps:
+  classify:
+    run: [sh, -c, "cat request.txt"]
+    output: {choice: [bug, feature, question]}
+    on:
+      passed:
+        - {when: steps.classify.output == "bug", to: repair, feedback: "A ${{ steps.classify.output }} was reported."}
+        - {when: steps.classify.output == "feature", to: design}
+        - {end: "nothing to do for a ${{ steps.classify.output }}"}
+      error: {fail: "it cannot be classified"}
+  repair: {agent: worker, prompt: "Repair. {{ feedback }}", touches: ["*.txt"], on: {passed: land}}
+  design: {agent: worker, prompt: "Design. {{ feedback }}", touches: ["*.txt"]}
+  land: {git: {land: main, message: Work}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "missing"),
+    [("bug", "A bug was reported.", "Design."), ("feature", "Design.", "reported"), ("question", None, "")],
+)
+def test_a_value_chooses_the_branch_and_hands_words_to_it(
+    tmp_path: Path, kind: str, asked: str | None, missing: str
+) -> None:
+    project = project_with(tmp_path, ROUTER, worker="cat > asked.txt")
+    project.commit({"request.txt": f"{kind}\n"}, "request")
+    with closing(project):
+        assert project.podium("validate", "w.yaml").code == 0
+        graph = project.podium("graph", "w.yaml").out
+        assert "passed -> repair" in graph and "passed -> design" in graph
+        ended = project.podium("run", "w.yaml", "-i", "request=x")
+
+        assert ended.code == 0, ended.err
+        landed = project.git("ls-tree", "--name-only", "main").split()
+        if asked is None:
+            assert "asked.txt" not in landed
+        else:
+            prompt = project.git("show", "main:asked.txt")
+            assert asked in prompt
+            assert missing not in prompt
+
+
+HANDED_ON = """\
+steps:
+  weak:
+    agent: weak
+    prompt: Try.
+    touches: ["*.txt"]
+    gates: [{name: proof, run: [grep, -q, whole, work.txt]}]
+    retry: {attempts: 1, on_exhausted: fail}
+    on: {failed: {to: strong, start: work, feedback: "Finish what was begun."}}
+  strong:
+    agent: strong
+    prompt: "Do better. {{ feedback }}"
+    touches: ["*.txt"]
+    gates: [{name: proof, run: [grep, -q, whole, work.txt]}]
+  land: {git: {land: main, message: Work}}
+"""
+
+
+def test_a_stronger_agent_finishes_the_work_of_the_one_that_failed(tmp_path: Path) -> None:
+    project = project_with(
+        tmp_path,
+        HANDED_ON,
+        weak="echo half > half.txt",
+        strong="cat > asked.txt; test -e half.txt && echo whole > work.txt",
+    )
+    with closing(project):
+        ended = project.podium("run", "w.yaml")
+
+        assert ended.code == 0, ended.err
+        assert project.git("show", "main:half.txt") == "half"
+        asked = project.git("show", "main:asked.txt")
+        assert "Finish what was begun." in asked
+        assert "proof" in asked

@@ -346,4 +346,19 @@ RULES: Final = (
         "target. What a step that passed had done should not disappear unnoticed.",
         warning=True,
     ),
+    Rule(
+        45,
+        "conditions of a route",
+        (
+            'on.passed of "classify": the last entry has a when, so it may be that none applies',
+            'on.passed of "classify": entries after one without when are never used',
+        ),
+        "A list in `on` must choose one target for every value; one that compares a value with all of its choices does.",
+    ),
+    Rule(
+        46,
+        "branches",
+        ('on.passed of "classify": the branch of "bug" runs into "feature", another branch of the list',),
+        "A step continues with the one below it, so a branch would also do the work of the next one.",
+    ),
 )

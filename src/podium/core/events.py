@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from podium.core.payloads import SCHEMA_VERSION, Amounts, RefusedMember, Result, RunFacts, Verdict
+from podium.core.payloads import (
+    SCHEMA_VERSION,
+    Amounts,
+    ChosenRoute,
+    RefusedMember,
+    Result,
+    RunFacts,
+    Verdict,
+)
 from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, Role, RunStatus, Tree, Unit
 from podium.fast_dataclass import dataclass
 
@@ -298,6 +306,7 @@ class StepEnded:
     """The ledger whose limit ended the step, or the run if a decision halted it; no `on` inside that scope applies."""
     message: str = ""
     score: float | None = None
+    route: ChosenRoute | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,26 @@ Fields: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an outcome leads. `step` is an index in the same block and is set only for kind "step"."""
+    """Where an outcome leads. `step` is an index in the same block and is set only for kind "step".
 
-    kind: Literal["step", "next", "end", "fail", "break"]
+    A target of kind "choose" has `choices`: the first whose condition holds when the step ends is taken.
+    """
+
+    kind: Literal["step", "next", "end", "fail", "break", "choose"]
     step: int = -1
     message: Value = None
+    feedback: Value = None
+    """Words for the step that it leads to."""
+    keeps_work: bool = False
+    """True if the step that it leads to starts from the work of the one that failed."""
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    when: Node | None
+    """None: it always holds."""
+    target: Target
 
 
 @dataclass(frozen=True, slots=True)

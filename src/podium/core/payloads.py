@@ -70,6 +70,16 @@ class RaisedLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenRoute:
+    """Where a step leads, computed when it ended and never again."""
+
+    entry: int = -1
+    """The chosen entry of the list in `on`; -1 if the outcome has one target."""
+    words: str = ""
+    """What the route tells the step that it leads to."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rebase:
     """The work of a run merged onto a branch that has moved, for a step that continues it there."""
 

@@ -9,6 +9,7 @@ from typing import Any, Final, assert_never
 from podium.core.expressions.nodes import ExprError
 from podium.core.model import Block, Call, Members, Review, Target
 from podium.core.queries.graph import SCOPES, body_of, descendants_of, fresh_children, order_of, workflow_of
+from podium.core.queries.routes import targets_of
 from podium.core.queries.step_results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.tasks.task import Excerpt
@@ -90,7 +91,7 @@ def _after(state: State, leaf: Leaf) -> tuple[tuple[str, ...], tuple[Mapping[str
     following = tuple(body.steps[index].name for index in _following(body, leaf.place.index))
     routes = tuple(
         {"outcome": outcome, "to": target.kind, "step": _name_of(target, body)}
-        for outcome, target in leaf.place.step.on.items()
+        for outcome, target in targets_of(leaf.place.step)
     )
     return following, routes
 

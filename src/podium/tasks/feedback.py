@@ -73,7 +73,12 @@ def describe(state: State, source: str) -> FeedbackEntry | None:
     if instance is None:
         return None
     title, body = _describe_instance(state, instance)
-    return FeedbackEntry(source, title, body)
+    route = None if instance.ending is None else instance.ending.route
+    words = "" if route is None else truncate_middle(route.words, MAX_CHARS)
+    if not words:
+        return FeedbackEntry(source, title, body)
+    is_failure = _is_failed(instance) and body
+    return FeedbackEntry(source, title, f"{fence(words)}\n\n{body}" if is_failure else fence(words))
 
 
 def _is_failed(instance: Instance | None) -> bool:

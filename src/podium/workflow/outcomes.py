@@ -48,6 +48,8 @@ def possible_outcomes(step: Step, gates: Iterable[Gate] = (), *, merged: bool = 
         outcomes.update(("partial", "failed"))
     if step.repeat is not None:
         outcomes.add("failed")
+    if any(route.may_fail for route in step.on.values()):
+        outcomes.add("error")
     if joins_trees(step) or (merged and step.verb in WRITING_VERBS):
         outcomes.add("conflict")
     return tuple(outcome for outcome in OUTCOMES if outcome in outcomes)

@@ -10,7 +10,8 @@ from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import Config, SharedKeys
 from podium.workflow.schema.parts import Retry, Script
 from podium.workflow.schema.reader import read, read_file
-from podium.workflow.schema.step import Gate, Route
+from podium.workflow.schema.routes import Route
+from podium.workflow.schema.step import Gate
 from tests.workflow.reading import file_with, messages_of_step, read_valid
 
 # Short forms

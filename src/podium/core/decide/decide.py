@@ -20,6 +20,7 @@ from podium.core.decide.attempts import after_attempt, error_exit
 from podium.core.decide.dispatch import dispatch
 from podium.core.decide.expansion import expansion
 from podium.core.decide.joins import join_needs
+from podium.core.decide.routes import with_route
 from podium.core.decide.scopes import next_scope_event
 from podium.core.events import Event
 from podium.core.evolve.evolve import advance
@@ -66,8 +67,9 @@ def _next(state: State, agenda: deque[Address], now: Millis) -> Event | None:
         instance = state.instances.get(agenda.popleft())
         event = None if instance is None else _next_event_of(state, instance, now)
         if event is not None:
-            return event
-    return None if state.ended is not None else dispatch(state, now)
+            return with_route(state, event) if isinstance(event, events.StepEnded) else event
+    event = None if state.ended is not None else dispatch(state, now)
+    return with_route(state, event) if isinstance(event, events.StepEnded) else event
 
 
 def live_instances(state: State) -> tuple[Address, ...]:

@@ -18,6 +18,7 @@ from podium.core.queries.branch_trees import base_in_graph, base_of_adopted, ear
 from podium.core.queries.claims import Claim, overlap
 from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, builders_on, child_step
 from podium.core.queries.rebases import rebase_for
+from podium.core.queries.routes import target_after
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
 from podium.core.types import CONTINUING_OUTCOMES, ONTO, Address, Millis, Outcome, Reason, Tree
 
@@ -261,20 +262,22 @@ def _entry_event(
 
 def _feedback(state: State, scope: Scope, pending: PendingEntry) -> tuple[Address, ...]:
     """What the child is told about earlier work: also why the step failed that leads here."""
-    failed = () if pending.stale else _failed_before(state, scope)
-    feedback = (*scope.feedback, *scope.outgoing_feedback, *failed)
+    before = () if pending.stale else _step_before(state, scope)
+    feedback = (*scope.feedback, *scope.outgoing_feedback, *before)
     if pending.previous is not None:
         feedback = pending.previous.feedback + feedback
     return tuple(dict.fromkeys(feedback))[-FEEDBACK_KEPT:] if feedback else ()
 
 
-def _failed_before(state: State, scope: Scope) -> tuple[Address, ...]:
-    """The step of a sequence whose failure leads forward to the child that is entered now."""
+def _step_before(state: State, scope: Scope) -> tuple[Address, ...]:
+    """The step of a sequence that leads forward to the child that is entered now, if it failed or has words for it."""
     if scope.place.order != "seq" or scope.last is None:
         return ()
     ending = state.instances[scope.last].ending
-    is_failed = ending is not None and ending.outcome not in CONTINUING_OUTCOMES
-    return (scope.last,) if is_failed else ()
+    if ending is None:
+        return ()
+    has_words = ending.route is not None and bool(ending.route.words)
+    return (scope.last,) if has_words or ending.outcome not in CONTINUING_OUTCOMES else ()
 
 
 def _trees(state: State, scope: Scope, step: Step, pending: PendingEntry) -> tuple[Tree | None, Tree | None]:
@@ -292,9 +295,22 @@ def _trees(state: State, scope: Scope, step: Step, pending: PendingEntry) -> tup
     if pending.keeps_head:
         # A worker is still compared with its first entry; a step that captures nothing must not move the head.
         return base if step.has_worker else scope.head, scope.head
+    failed = _kept_failure(state, scope, pending.slot)
+    if failed is not None:
+        return base, result_tree(state, failed)
     if pending.previous is None or pending.previous.base != base:
         return base, base
     return base, result_tree(state, pending.previous)
+
+
+def _kept_failure(state: State, scope: Scope, slot: int) -> Instance | None:
+    """The step of a sequence that failed and whose route hands its work to this child."""
+    last = None if scope.place.order != "seq" or scope.last is None else state.instances[scope.last]
+    if last is None or last.ending is None or last.ending.outcome in CONTINUING_OUTCOMES:
+        return None
+    target = target_after(last.place.step, last.ending)
+    leads_here = target is not None and target.keeps_work and target.kind == "step" and target.step == slot
+    return last if leads_here else None
 
 
 def _base(state: State, scope: Scope, pending: PendingEntry) -> Tree | None:

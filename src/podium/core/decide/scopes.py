@@ -21,6 +21,7 @@ from podium.core.policy import PassRule
 from podium.core.queries.evaluate import count_of, try_condition
 from podium.core.queries.graph import builders_on, fresh_children, is_accepted
 from podium.core.queries.names import InstanceNames
+from podium.core.queries.routes import target_after
 from podium.core.state import Instance, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Millis
 
@@ -72,7 +73,7 @@ def _sequence(state: State, scope: Scope, now: Millis) -> Move:
         return hard_stop(state, ending.limit_hit, ending.message)
     if ending.breaks_loop:
         return _block_end(ending, leaves=True)
-    target = last.place.step.on.get(ending.outcome)
+    target = target_after(last.place.step, ending)
     if target is None:
         if ending.outcome not in CONTINUING_OUTCOMES:
             return _block_end(ending)
@@ -84,6 +85,7 @@ def _follow(state: State, scope: Scope, last: Instance, target: Target, now: Mil
     """Follow the route of an outcome in a sequence."""
     ending = last.ending
     assert ending is not None
+    assert target.kind != "choose"  # The event that ended the step has the chosen one.
     match target.kind:
         case "step":
             if target.step < scope.next:
@@ -135,7 +137,8 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if scope.routes and scope.limit_hit is None:
         came_from = state.instances[scope.routes[0]]
         assert came_from.ending is not None
-        target = came_from.place.step.on[came_from.ending.outcome]
+        target = target_after(came_from.place.step, came_from.ending)
+        assert target is not None
         return JumpOrdered(now, scope.place.path, target.step, (came_from.place.path,))
     may_enter = not scope.breaking and (scope.limit_hit is None or state.halt is None)
     following = next_child(state, scope, scope.ready) if may_enter and _has_room(state, scope) else None
@@ -153,7 +156,7 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
     if scope.bad:
         first = _first_bad(state, scope)
         last = state.instances[first.path]
-        message = _route_message(state, last, last.place.step.on.get(first.outcome, NEXT))
+        message = _route_message(state, last, target_after(last.place.step, first) or NEXT)
         return ScopeEnd(
             "failed",
             first.reason or first.outcome,

@@ -15,6 +15,7 @@ from podium.core.evolve.scopes import side_of
 from podium.core.guidance import after_end
 from podium.core.model import ForEach
 from podium.core.queries.graph import HALTED, PRICE, dependents_of, is_accepted, join_of
+from podium.core.queries.routes import target_after
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
 from podium.core.types import Address, Tree
 
@@ -148,7 +149,7 @@ def _changed_after(scope: Scope, child: Instance, event: StepEnded) -> tuple[str
 
 def _routes(scope: Scope, child: Instance, event: StepEnded) -> tuple[Address, ...]:
     """In a graph, an outcome that leads back is kept until the jump back is possible."""
-    target = child.place.step.on.get(event.outcome)
+    target = target_after(child.place.step, event)
     if target is None or target.kind != "step" or event.limit_hit is not None or scope.place.order != "dag":
         return scope.routes
     return (*scope.routes, event.path)

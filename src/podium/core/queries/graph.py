@@ -25,6 +25,7 @@ from podium.core.model import (
     Workflow,
     Write,
 )
+from podium.core.queries.routes import target_after
 from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
 from podium.core.step_settings import Prompt
@@ -221,7 +222,7 @@ def is_accepted(step: Step, ending: StepEnded) -> bool:
     """Whether a child's end is a success for its parent: a continuing outcome, or one that `on` accepts."""
     if ending.limit_hit is not None:
         return False
-    target = step.on.get(ending.outcome)
+    target = target_after(step, ending)
     if target is None:
         return ending.outcome in CONTINUING_OUTCOMES
     return target.kind == "next" or (ending.outcome in CONTINUING_OUTCOMES and target.kind != "fail")

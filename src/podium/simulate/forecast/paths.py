@@ -13,7 +13,8 @@ from podium.core.decide.breaker import is_cycle
 from podium.core.evolve.scopes import TRAIL_KEPT
 from podium.core.model import Agent, Block, Step, Target
 from podium.core.policy import Breaker
-from podium.core.types import CONTINUING_OUTCOMES
+from podium.core.queries.routes import targets_of
+from podium.core.types import CONTINUING_OUTCOMES, Outcome
 from podium.fast_dataclass import dataclass
 from podium.simulate.forecast.breaker_costs import (
     FAILED,
@@ -211,12 +212,14 @@ def exits_of_block(
 def exits_of(steps: tuple[Step, ...], index: int, *, shielded: bool = False) -> Iterator[Exit]:
     """Every exit of a step of a sequence; in `finally`, an agent that cannot be paid is skipped."""
     step = steps[index]
-    yield Exit("passed", _target_index(step.on.get("passed", NEXT), index, len(steps)))
+    for target in _targets(step, "passed"):
+        yield Exit("passed", _target_index(target, index, len(steps)))
     if _may_leave(step):
         yield Exit("passed", PASSED)
     if step.when is not None or (shielded and isinstance(step.verb, Agent)):
-        yield Exit("skipped", _target_index(step.on.get("skipped", NEXT), index, len(steps)))
-    for outcome, target in step.on.items():
+        for target in _targets(step, "skipped"):
+            yield Exit("skipped", _target_index(target, index, len(steps)))
+    for outcome, target in targets_of(step):
         if outcome not in CONTINUING_OUTCOMES:
             # A loop that is left after a failure has failed.
             to = FAILED if target.kind == "break" else _target_index(target, index, len(steps))
@@ -224,10 +227,15 @@ def exits_of(steps: tuple[Step, ...], index: int, *, shielded: bool = False) -> 
     yield Exit("failed", FAILED)
 
 
+def _targets(step: Step, outcome: Outcome) -> tuple[Target, ...]:
+    return tuple(target for word, target in targets_of(step) if word == outcome) or (NEXT,)
+
+
 def _may_leave(step: Step) -> bool:
     """Whether a step inside leaves a loop around it, and thereby this sequence."""
     inner = step.verb.steps if isinstance(step.verb, Block) else ()
-    return any(t.kind == "break" for child in inner for t in child.on.values()) or any(map(_may_leave, inner))
+    leaves = any(target.kind == "break" for child in inner for _, target in targets_of(child))
+    return leaves or any(map(_may_leave, inner))
 
 
 def _advisor_exits(exits: tuple[Exit, ...], size: int) -> Iterator[Exit]:
@@ -238,6 +246,7 @@ def _advisor_exits(exits: tuple[Exit, ...], size: int) -> Iterator[Exit]:
 
 
 def _target_index(target: Target, index: int, size: int) -> int:
+    assert target.kind != "choose"  # `targets_of` gives its choices.
     match target.kind:
         case "step":
             return target.step

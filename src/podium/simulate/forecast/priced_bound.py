@@ -32,6 +32,7 @@ from podium.core.model import (
 )
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.queries.graph import WORK
+from podium.core.queries.routes import targets_of
 from podium.simulate.forecast.cost_tables import Table
 from podium.simulate.forecast.paths import charged_after, exits_of_block, split_into_parts
 from podium.simulate.forecast.priced_sequence import IMPOSSIBLE, INFINITE, StepGroup, Surplus
@@ -105,7 +106,7 @@ def _leads_back(workflow: Workflow) -> bool:
     return bool(
         workflow.advisor
         or advised
-        or any(target.kind == "step" for step in steps for target in step.on.values())
+        or any(target.kind == "step" for step in steps for _, target in targets_of(step))
     )
 
 
@@ -322,7 +323,7 @@ def _block(scope: ForecastScope, block: Block) -> SurplusAt:
     if block.kind == "seq":
         return _sequence(scope, block, parts, entry)
     costly = [part for part in parts if part is not _no_cost]
-    back = any(target.kind == "step" for step in block.steps for target in step.on.values())
+    back = any(target.kind == "step" for step in block.steps for _, target in targets_of(step))
     repeats = block.kind == "dag" and (back or scope.workflow.advisor is not None)
 
     def at(terms: Terms) -> Surplus:

@@ -32,6 +32,7 @@ from podium.core.model import (
 )
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.queries.graph import WORK
+from podium.core.queries.routes import targets_of
 from podium.core.queries.static_names import UNKNOWN
 from podium.core.types import Address
 from podium.fast_dataclass import dataclass
@@ -306,7 +307,7 @@ def _block(place: ForecastScope, step: Step, block: Block) -> Node:
         )
         return Node(step, walk.good, walk.bad, parts, walk=walk)
     entered = combine_all((delay(part.either, price, 0) for part in parts), place.size)
-    back = any(t.kind == "step" for inner in block.steps for t in inner.on.values())
+    back = any(t.kind == "step" for inner in block.steps for _, t in targets_of(inner))
     if block.kind == "dag" and (back or place.workflow.advisor is not None):
         entered = combine(entered, repeat_table(maximum(part.either for part in parts)))
     return Node(step, entered, entered, parts)

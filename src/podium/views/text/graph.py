@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
 from podium.core import model
+from podium.core.queries.routes import targets_of
 from podium.core.queries.steps import children_of
 
 
@@ -28,7 +29,7 @@ def _outline(block: model.Block, indent: str) -> Iterator[str]:
         yield f"{indent}{step.name}  {describe(step)}"
         if step.needs:
             yield f"{indent}  needs {', '.join(block.steps[i].name for i in step.needs)}"
-        for outcome, target in step.on.items():
+        for outcome, target in targets_of(step):
             yield f"{indent}  {outcome} -> {_target(block, target)}"
         inner = _inner(step)
         if inner is not None:
@@ -128,12 +129,12 @@ def _quoted(text: str) -> str:
 def _edges(block: model.Block, prefix: str) -> Iterator[Edge]:
     for number, step in enumerate(block.steps):
         name = f"{prefix}{step.name}"
-        onwards = step.on.get("passed", model.Target("next"))
-        if block.kind == "seq" and onwards.kind == "next" and number + 1 < len(block.steps):
+        onwards = [target.kind for outcome, target in targets_of(step) if outcome == "passed"] or ["next"]
+        if block.kind == "seq" and "next" in onwards and number + 1 < len(block.steps):
             yield Edge(name, f"{prefix}{block.steps[number + 1].name}", "")
         for need in step.needs:
             yield Edge(f"{prefix}{block.steps[need].name}", name, "")
-        for outcome, target in step.on.items():
+        for outcome, target in targets_of(step):
             if target.kind == "step":
                 yield Edge(name, f"{prefix}{block.steps[target.step].name}", outcome)
         inner = _inner(step)

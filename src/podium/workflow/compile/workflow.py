@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.model import Block, Call, Check, ForEach, Input, Repeat, Set, Step, Target, Workflow
+from podium.core.model import Block, Call, Check, Choice, ForEach, Input, Repeat, Set, Step, Target, Workflow
 from podium.core.policy import NO_LIMITS, Count, Limits, PassRule
 from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Outcome
@@ -26,7 +26,7 @@ from podium.workflow.defaults import FINALLY_TIMEOUT, OTHER_RETRY
 from podium.workflow.outcomes import possible_failures, runs_parallel
 from podium.workflow.schema import file as schema_file
 from podium.workflow.schema.reader import read
-from podium.workflow.schema.step import Route
+from podium.workflow.schema.routes import Route
 from podium.workflow.schema.step import Step as RawStep
 from podium.workflow.schema.verb_keys import all_steps
 from podium.workflow.workers import workers_of
@@ -220,13 +220,24 @@ def _target(
     context: CompileContext, name: str, raw: RawStep, word: str, route: Route, names: Names
 ) -> Target:
     path = raw.at("on", word)
+    if route.choices:
+        choices = tuple(_choice(context, name, raw, word, entry, names) for entry in route.choices)
+        return Target("choose", choices=choices)
+    feedback = context.value(route.feedback, path)
     if route.target in names:
-        return Target("step", names[route.target])
+        return Target("step", names[route.target], feedback=feedback, keeps_work=route.keeps_work)
     if route.target in _TARGET_WORDS:
         kind: Any = route.target
-        return Target(kind, message=context.value(route.message, path))
+        return Target(kind, message=context.value(route.message, path), feedback=feedback)
     context.problem(7, path, f'on.{word} of "{name}": step "{route.target}" does not exist in this block')
     return Target("fail")
+
+
+def _choice(
+    context: CompileContext, name: str, raw: RawStep, word: str, entry: Route, names: Names
+) -> Choice:
+    when = None if entry.when is None else context.expression(entry.when, raw.at("on", word))
+    return Choice(when, _target(context, name, raw, word, entry, names))
 
 
 def _wrap_loop(context: CompileContext, name: str, raw: RawStep, body: Step) -> Step:

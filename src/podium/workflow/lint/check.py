@@ -15,6 +15,7 @@ from podium.workflow.lint.analysis.survey import FileSurvey, survey
 from podium.workflow.lint.rules import (
     agent_capabilities,
     block_order,
+    choices,
     counts,
     file_claims,
     inputs,
@@ -51,6 +52,7 @@ CHECKS: Final[tuple[tuple[Callable[[FileSurvey], Iterator[Problem]], tuple[int, 
     (routes.check_rejections, (40,)),
     (reviewer_independence.check, (41, 42)),
     (lost_work.check, (44,)),
+    (choices.check, (45, 46)),
 )
 """The checks with the rules they report; `tools/pages/validation.py` describes the rules."""
 

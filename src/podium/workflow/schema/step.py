@@ -4,10 +4,9 @@ Types do not say which key fits which verb; `verb_keys.py` checks it with a clea
 """
 
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-from podium.fast_dataclass import dataclass
-from podium.workflow.schema.fields import InvalidValue, Raw, Scalar
+from podium.workflow.schema.fields import Raw
 from podium.workflow.schema.parts import (
     ContextMap,
     Coverage,
@@ -28,6 +27,7 @@ from podium.workflow.schema.parts import (
     Wait,
     WorkspaceMap,
 )
+from podium.workflow.schema.routes import RouteText
 from podium.workflow.schema.scalars import (
     Continuity,
     Duration,
@@ -63,38 +63,6 @@ VERBS: Final = (
 GATE_VERBS: Final = ("run", "review", "human", "check")
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The target of an outcome: a step or one of the keywords; `fail` and `end` may have a message."""
-
-    target: str
-    message: str | None = None
-
-
-def route(value: Any) -> Route:
-    if isinstance(value, str):
-        return Route(value)
-    if isinstance(value, dict) and len(value) == 1:
-        [(word, message)] = value.items()
-        if word in {"fail", "end"} and isinstance(message, str):
-            return Route(word, message)
-    raise InvalidValue("a step, next, end, fail, break, {fail: text} or {end: text}")
-
-
-_ROUTE_SCHEMA: Final[dict[str, Any]] = {
-    "anyOf": [
-        {"type": "string"},
-        {
-            "type": "object",
-            "properties": {"fail": {"type": "string"}, "end": {"type": "string"}},
-            "minProperties": 1,
-            "maxProperties": 1,
-            "additionalProperties": False,
-        },
-    ]
-}
-
-RouteText: TypeAlias = Annotated[Route, Scalar(route, _ROUTE_SCHEMA)]
 RunText: TypeAlias = str | Texts | Script
 TestsText: TypeAlias = bool | Tests
 Level: TypeAlias = str

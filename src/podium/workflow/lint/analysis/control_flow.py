@@ -6,7 +6,7 @@ step has certainly run when another starts depends only on the path since the st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from heapq import heappop, heappush
 from typing import Final
@@ -89,7 +89,7 @@ def flow_of(block: Block, sites: Iterable[StepSite]) -> Flow:
 
 
 def _edges(site: StepSite, number: int, end: int) -> Iterator[Edge]:
-    for outcome, target in targets_of(site).items():
+    for outcome, target in targets_of(site):
         if target == "next":
             yield Edge(number, outcome, number + 1)
         elif target == "end":
@@ -100,19 +100,24 @@ def _edges(site: StepSite, number: int, end: int) -> Iterator[Edge]:
             yield Edge(number, outcome, LEAVES_BLOCK)
 
 
-def targets_of(site: StepSite) -> Mapping[Outcome, str]:
-    """The target of each possible outcome, with or without an entry in `on`."""
+def targets_of(site: StepSite) -> tuple[tuple[Outcome, str], ...]:
+    """The targets of each possible outcome, with or without an entry in `on`."""
     possible = possible_outcomes(site.step, site.gates(), merged=site.is_merged)
     conditional = site.step.when is not None
-    return {outcome: target_of(site, outcome) for outcome in possible if conditional or outcome != "skipped"}
+    return tuple(
+        (outcome, target)
+        for outcome in possible
+        if conditional or outcome != "skipped"
+        for target in _targets(site, outcome)
+    )
 
 
-def target_of(site: StepSite, outcome: Outcome) -> str:
+def _targets(site: StepSite, outcome: Outcome) -> tuple[str, ...]:
     on = site.step.on
     route = on.get(outcome) or (None if outcome in CONTINUING_OUTCOMES else on.get("else"))
     if route is not None:
-        return route.target
-    return "next" if outcome in CONTINUING_OUTCOMES else "fail"
+        return tuple(dict.fromkeys(entry.target for entry in route.entries))
+    return ("next",) if outcome in CONTINUING_OUTCOMES else ("fail",)
 
 
 def is_above(block: Block, step: str, reader: str) -> bool:
@@ -130,7 +135,7 @@ def is_above(block: Block, step: str, reader: str) -> bool:
 
 def outcomes_of_need(site: StepSite) -> frozenset[str]:
     """The outcomes that a step of a graph may have when a step that needs it starts."""
-    return frozenset(outcome for outcome, target in targets_of(site).items() if target == "next")
+    return frozenset(outcome for outcome, target in targets_of(site) if target == "next")
 
 
 ALL: Final = frozenset((*OUTCOMES, NEVER))

@@ -13,11 +13,22 @@ from podium.workflow.schema.step import Gate
 from podium.workflow.workers import workers_of
 
 Place: TypeAlias = Literal[
-    "top", "outputs", "policy", "shared", "whole", "items", "inside", "until", "while", "after", "result"
+    "top",
+    "outputs",
+    "policy",
+    "shared",
+    "whole",
+    "items",
+    "inside",
+    "until",
+    "while",
+    "after",
+    "after_failure",
+    "result",
 ]
 """Outside of steps: `shared` is a role or a gate that any step may use. In a step: `whole` is outside its own loop,
-`items` selects the items of the loop, `until` and `while` are its tests, `after` is when it has ended, `result` selects
-the result of a block."""
+`items` selects the items of the loop, `until` and `while` are its tests, `after` is when it has ended, `after_failure` when it
+has failed, `result` selects the result of a block."""
 
 
 @dataclass(frozen=True, slots=True)

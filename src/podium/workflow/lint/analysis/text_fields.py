@@ -35,6 +35,15 @@ VALUE_KEYS: Final = frozenset({"with", "set"})
 """Keys below which every text is a value, whatever its key."""
 
 
+_ROUTE_KEYS: Final[Mapping[str, tuple[Kind, str]]] = {
+    "when": ("expression", "when"),
+    "feedback": ("value", "feedback"),
+    "to": ("plain", "to"),
+    "start": ("plain", "start"),
+}
+"""The keys of a route; the others have a message."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextField:
     """`top` is the key of the step around the text, `key` the nearest key, `gate` the path of the gate around it."""
@@ -99,10 +108,16 @@ class _Reader:
             return
         for name, item in value.items():
             item_path = (*path, name)
-            if key == "on" and isinstance(item, Mapping):
-                yield from (self._message(text, (*item_path, word)) for word, text in item.items())
+            if key == "on" and isinstance(item, Mapping | list):
+                yield from () if item_path in self.broken else self._routes(item, item_path)
             elif name not in NESTED_KEYS:
                 yield from self.read(item, item_path, key if key in VALUE_KEYS or key == "on" else str(name))
 
-    def _message(self, text: Any, path: DocPath) -> TextField:
-        return TextField(path, str(text), "value", "message", self.top)
+    def _routes(self, route: Mapping[Any, Any] | list[Any], path: DocPath) -> Iterator[TextField]:
+        if isinstance(route, list):
+            for number, entry in enumerate(route):
+                yield from self._routes(entry, (*path, number))
+            return
+        for word, text in route.items():
+            kind, key = _ROUTE_KEYS.get(word, ("value", "message"))
+            yield TextField((*path, word), str(text), kind, key, self.top)

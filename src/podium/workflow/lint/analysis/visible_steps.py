@@ -48,8 +48,8 @@ def _own_step(scope: Scope, name: str) -> VisibleStep | None:
     """What a place can read of its own step: inner steps in a test or a result, the step itself in a message."""
     site, facts = scope.site, scope.facts
     assert site is not None
-    if scope.place == "after" and name == site.name:
-        return VisibleStep(_type(scope, site, frozenset({"passed"})), frozenset({"passed"}))
+    if scope.place in {"after", "after_failure"} and name == site.name:
+        return _result(scope, site, frozenset({"passed" if scope.place == "after" else "failed"}))
     if scope.place not in {"until", "while", "result"}:
         return None
     if name == site.name and scope.place != "result":

@@ -30,7 +30,7 @@ def _graph(survey: FileSurvey, sites: Sequence[StepSite]) -> Iterator[Problem]:
     for site in sites:
         back = [
             (outcome, target)
-            for outcome, target in targets_of(site).items()
+            for outcome, target in targets_of(site)
             if outcome in CONTINUING_OUTCOMES and target in site.block.steps
         ]
         if back and claim_of(survey, site) != ():

@@ -11,6 +11,7 @@ from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.naming import TARGETS
 from podium.workflow.outcomes import possible_outcomes
 from podium.workflow.problems import Problem, did_you_mean, join_words
+from podium.workflow.schema.routes import Route, entry_paths
 from podium.workflow.schema.step import VERBS
 
 WORDS: Final = (*(outcome for outcome in OUTCOMES if outcome in ROUTABLE), "else")
@@ -21,7 +22,8 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
         possible = possible_outcomes(site.step, site.gates(), merged=site.is_merged)
         for word, route in site.step.on.items():
             yield from _outcome(site, word, possible)
-            yield from _target(site, word, route.target)
+            for path, entry in entry_paths(route):
+                yield from _target(site, (word, *path), entry)
         if survey.context.file.strict and not site.block.is_body:
             # Claims keep the work of parallel steps apart, so a conflict needs no route.
             yield from _strict(site, possible_outcomes(site.step, site.gates()))
@@ -49,24 +51,29 @@ def verb_of(site: StepSite) -> str:
     return next((verb for verb in VERBS if site.step.get(verb) is not None), "step")
 
 
-def _target(site: StepSite, word: str, target: str) -> Iterator[Problem]:
+def _target(site: StepSite, place: tuple[str | int, ...], route: Route) -> Iterator[Problem]:
     """Rule 7 for targets that do not exist, rule 11 for targets that the order of the block does not allow."""
-    label, block = f'on.{word} of "{site.name}"', site.block
+    label, block, target = f'on.{place[0]} of "{site.name}"', site.block, route.target
+    if route.keeps_work and (
+        target not in block.steps or place[0] in CONTINUING_OUTCOMES or block.kind != "seq"
+    ):
+        message = f"{label}: start: work is for a step of a sequence that a failure leads to"
+        yield site.problem(11, "on", *place, message=message)
     if target not in TARGETS and target not in block.steps:
         hint = did_you_mean(target, (*block.steps, *TARGETS))
         message = f'{label}: step "{target}" does not exist in this block'
-        yield site.problem(7, "on", word, message=message, hint=hint)
+        yield site.problem(7, "on", *place, message=message, hint=hint)
     elif block.kind == "par" and target not in {"next", "fail"}:
         message = f"{label}: a step of a parallel block can lead only to next or fail"
-        yield site.problem(11, "on", word, message=message)
+        yield site.problem(11, "on", *place, message=message)
     elif block.kind == "dag" and target in block.steps:
         if not is_above(block, target, site.name):
-            yield site.problem(11, "on", word, message=f'{label}: "{target}" does not come before it')
+            yield site.problem(11, "on", *place, message=f'{label}: "{target}" does not come before it')
     elif block.kind == "dag" and target in {"end", "break"}:
         message = f"{label}: a step with needs can lead only to next, fail or a step before it"
-        yield site.problem(11, "on", word, message=message)
+        yield site.problem(11, "on", *place, message=message)
     elif target == "break" and not _is_in_loop(site):
-        yield site.problem(7, "on", word, message=f"{label}: the step is not inside a loop")
+        yield site.problem(7, "on", *place, message=f"{label}: the step is not inside a loop")
 
 
 def _is_in_loop(site: StepSite) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from podium.core.types import CONTINUING_OUTCOMES
 from podium.workflow.context import WorkflowSource, data_at
 from podium.workflow.expressions.parser import has_insert, has_jinja
 from podium.workflow.lint.analysis.assigned_agents import AssignedAgent, assigned_agents
@@ -112,6 +113,9 @@ def _step_names(scope: Scope, site: StepSite, key: str, number: int, name: str) 
 def _place(site: StepSite, field: TextField) -> Place:
     if field.top == "output" and field.key == "output" and site.step.verb in {"steps", "build"}:
         return "result"
+    if field.top == "on" and field.key in ("when", "feedback"):
+        outcome = field.path[len(site.step.path) + 1]
+        return "after" if outcome in CONTINUING_OUTCOMES else "after_failure"
     return PLACES.get((field.top, field.key), "whole" if field.top in WHOLE else "inside")
 
 
