@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims thorough fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims routes thorough fuzz bench requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -110,6 +110,9 @@ money: setup ## every view of costs against the ledger in RUNS=2000 random runs 
 claims: setup ## parallel work on the same files: SCHEDULES=10000 simulated, REAL=50 through the command; SEED=7
 	@PODIUM_RUNS=$(SCHEDULES) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/core/test_claims_property.py
 	@PODIUM_REAL_RUNS=$(REAL) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/e2e/test_claims.py
+
+routes: setup ## work of passed steps in SCHEDULES=10000 random workflows with routes; SEED=7 for others
+	@PODIUM_RUNS=$(SCHEDULES) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/core/test_kept_work.py
 
 thorough: setup ## every property on new random examples for SECONDS=300; prints its seeds
 	@$(PY) tools/thorough.py --seconds $(SECONDS) $(if $(filter-out 1,$(SEED)),--seed $(SEED))
