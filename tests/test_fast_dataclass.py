@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 from podium.fast_dataclass import dataclass, quick
+from podium.fast_dataclass import replace as fast_replace
 
 Item = TypeVar("Item")
 
@@ -248,6 +249,21 @@ def test_a_record_is_checked_when_it_is_made_and_when_it_is_replaced() -> None:
         Even(3)
     with pytest.raises(ValueError, match="5 is odd"):
         replace(Even(4), number=5)
+
+
+def test_the_fast_replace_does_what_the_standard_one_does() -> None:
+    call = Call(key="secret", note="hidden")
+
+    for _ in range(2):  # The first call generates the function, the second uses it.
+        assert fast_replace(call, name="put") == replace(call, name="put")
+        assert fast_replace(call, name="put").note == "hidden"
+        assert fast_replace(Even(2), number=4) == Even(4)
+        with pytest.raises(ValueError, match="5 is odd"):
+            fast_replace(Even(4), number=5)
+        with pytest.raises(FrozenInstanceError):
+            setattr(fast_replace(call, name="put"), "name", "get")  # noqa: B010 (mypy knows that it is frozen)
+        with pytest.raises(AttributeError):
+            fast_replace(call, colour="red")  # type: ignore[call-arg]  # what is tried
 
 
 def test_a_record_with_a_check_cannot_be_copied_without_it() -> None:

@@ -12,14 +12,15 @@ import re
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from podium.adapters.sandboxes import bubblewrap_argv, host_programs, limits, seccomp
 from podium.adapters.sandboxes.bubblewrap_argv import NOBODY, View
-from podium.adapters.sandboxes.layout import Layout, is_below
+from podium.adapters.sandboxes.layout import Layout, is_below, layout_of
 from podium.adapters.sandboxes.ways_out import needs_sockets, sockets
+from podium.fast_dataclass import replace
 from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process import cgroups
 from podium.process.launch import Finished, Launch
@@ -110,19 +111,15 @@ def wrap_launch(
     `before` is a prefix that becomes the program; `calls` is a descriptor with the filter of system calls.
     """
     mounts = (*policy.mounts, *(Mount(folder, folder, writable=True) for folder in policy.writable))
-    layout = Layout(mounts)
+    layout = layout_of(mounts)
     cwd = str(launch.cwd)
     if not os.path.isdir(layout.on_host(cwd)):  # strings are faster, here and below
         raise NotADirectoryError(f'folder "{launch.cwd}" does not exist')
     path = launch.env.get("PATH", os.defpath)
     program = host_programs.find(launch.argv[0], cwd=cwd, path=path, layout=layout)
     programs = (program, *_programs_at(launch.starts, cwd=cwd, path=path, layout=layout))
-    required = host_programs.outermost(
-        place for place in _required_paths(programs, mounts, path, layout) if not layout.covers(place)
-    )
-    own = (mount for mount in mounts if not _is_system(mount))
     view = View(
-        mounts=(*(Mount(Path(place), Path(place)) for place in required), *own),
+        mounts=_mounts(tuple(_required_paths(programs, mounts, path, layout)), mounts),
         hidden=policy.hidden,
         cwd=launch.cwd,
         own_net=policy.network != "open",
@@ -139,6 +136,15 @@ def wrap_launch(
         own_pid_namespace=True,
         fds=() if calls is None else (calls,),
     )
+
+
+@lru_cache(maxsize=64)
+def _mounts(required: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
+    """The mounts of the policy, and those of the host paths that they do not cover."""
+    layout = layout_of(mounts)
+    places = host_programs.outermost(place for place in required if not layout.covers(place))
+    own = (mount for mount in mounts if not _is_system(mount))
+    return (*(Mount(Path(place), Path(place)) for place in places), *own)
 
 
 def _process_limit() -> str:

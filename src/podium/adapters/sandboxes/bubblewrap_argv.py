@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from podium.adapters.sandboxes.host_programs import SYSTEM
 from podium.adapters.sandboxes.layout import is_below
-from podium.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass, replace
 from podium.ports.sandbox import Mount
 
 # Fixed paths: where user namespaces are restricted, only the system's bubblewrap may use them, and a program of that
@@ -70,13 +69,20 @@ def command_line(
     view: View, argv: Iterable[str], env: Mapping[str, str], *, is_root: bool
 ) -> tuple[str, ...]:
     """The whole command line. Variables for the dynamic linker in `env` must not be in bubblewrap's own environment."""
-    session = () if view.own_terminal else (_NEW_SESSION,)
-    namespaces = (*_APART, *session, *(("--unshare-net",) if view.own_net else ()))
     calls = () if view.seccomp is None else ("--seccomp", str(view.seccomp))
     end = (*calls, "--chdir", str(view.cwd), *_linker_variables(env), "--", *argv)
+    return (*_options(replace(view, seccomp=None), is_root=is_root), *end)
+
+
+# Steps one after another usually see the same.
+@lru_cache(maxsize=64)
+def _options(view: View, *, is_root: bool) -> tuple[str, ...]:
+    """The command line up to what differs from launch to launch."""
+    session = () if view.own_terminal else (_NEW_SESSION,)
+    namespaces = (*_APART, *session, *(("--unshare-net",) if view.own_net else ()))
     outside_dev, below_dev = _split_at_dev(view)
     if not is_root:
-        return (str(BWRAP), *namespaces, *_files(outside_dev), *_kernel(below_dev), *end)
+        return (str(BWRAP), *namespaces, *_files(outside_dev), *_kernel(below_dev))
     drop = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "--no-new-privs")
     # The inner bubblewrap sees what the outer one has mounted, so each source is already at its target.
     inner_view = replace(below_dev, mounts=tuple(replace(m, source=m.target) for m in below_dev.mounts))
@@ -84,7 +90,7 @@ def command_line(
     return (
         *(str(BWRAP), "--die-with-parent", *outer, "--"),
         *(str(SETPRIV), *drop, "--"),
-        *(str(BWRAP), *namespaces, "--bind", "/", "/", *_kernel(inner_view), *end),
+        *(str(BWRAP), *namespaces, "--bind", "/", "/", *_kernel(inner_view)),
     )
 
 

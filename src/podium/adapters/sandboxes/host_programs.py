@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from os.path import basename, dirname
 from typing import Final
 
@@ -57,7 +58,8 @@ def find(name: str, *, cwd: str, path: str, layout: Layout) -> str:
 
 def _look(on_host: str) -> Look:
     # os.path and not pathlib, which raises for a folder on PATH that this user may not read.
-    if not os.path.isfile(on_host):
+    # Most folders of PATH lack the program, and `access` tells that in a third of the time.
+    if not os.access(on_host, os.F_OK) or not os.path.isfile(on_host):
         return "missing"
     return "program" if os.access(on_host, os.X_OK) else "not executable"
 
@@ -74,8 +76,22 @@ def required_paths(program: str, *, path: str, home: str, layout: Layout) -> Ite
         yield from _paths_of_program(program, path=path, home=home, layout=layout, depth=0)
 
 
-def installation(folder: str, home: str) -> Iterator[str]:
+def installation(folder: str, home: str) -> tuple[str, ...]:
     """The parts of the installation that a folder of programs belongs to."""
+    try:
+        changed = os.stat(dirname(folder)).st_mtime_ns
+    except OSError:
+        changed = 0
+    return _installation(folder, home, changed)
+
+
+# A part that is added or removed changes the time of the folder above, which is part of the key.
+@lru_cache(maxsize=256)
+def _installation(folder: str, home: str, _changed: int) -> tuple[str, ...]:
+    return tuple(_parts_of(folder, home))
+
+
+def _parts_of(folder: str, home: str) -> Iterator[str]:
     name, prefix = basename(folder), dirname(folder)
     if name == _SHIMS and not is_below(home, prefix):
         yield prefix

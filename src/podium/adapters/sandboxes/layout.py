@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
+from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias
 
 from podium.ports.sandbox import Mount, Origin
@@ -16,27 +17,39 @@ from podium.ports.sandbox import Mount, Origin
 Look: TypeAlias = Literal["program", "not executable", "missing", "unclear"]
 
 
+@lru_cache(maxsize=64)
+def layout_of(mounts: tuple[Mount, ...]) -> Layout:
+    """The layout of these mounts; the launches of one step after another usually have the same."""
+    return Layout(mounts)
+
+
 class Layout:
-    """The mounts of one launch. Paths are strings, because this runs for every launch."""
+    """The mounts of a launch. Paths are strings, because this runs for every launch.
+
+    Answers that depend on the mounts alone are remembered; what is on the disk is looked up each time.
+    """
 
     def __init__(self, mounts: Iterable[Mount]) -> None:
+        self.on_host: Final = cache(self._on_host)
+        """The path on the host of a path in the sandbox, by the deepest mount that contains it."""
+        self.covers: Final = cache(self._covers)
+        """Whether a mount decides what is at a path in the sandbox."""
+        self.origin: Final = cache(self._origin)
+        """Who may have written what is at a path in the sandbox."""
         listed = [(str(mount.target), str(mount.source), mount.origin) for mount in mounts]
         self._by_target: Final = _deepest_first(listed)
         self._by_source: Final = _deepest_first((source, target, origin) for target, source, origin in listed)
 
-    def on_host(self, path: str) -> str:
-        """The path on the host of a path in the sandbox, by the deepest mount that contains it."""
+    def _on_host(self, path: str) -> str:
         for target, source, _ in self._by_target:
             if is_below(path, target):
                 return f"{source}/{path[len(target) :].lstrip('/')}" if path != target else source
         return path
 
-    def covers(self, path: str) -> bool:
-        """Whether a mount decides what is at this path in the sandbox."""
+    def _covers(self, path: str) -> bool:
         return any(is_below(path, target) for target, _, _ in self._by_target)
 
-    def origin(self, path: str) -> Origin:
-        """Who may have written what is at this path in the sandbox."""
+    def _origin(self, path: str) -> Origin:
         return _origin(self._by_target, path)
 
     def origin_on_host(self, path: str) -> Origin:
