@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ def venv(root: Path, name: str = ".venv") -> Path:
     (folder / "pyvenv.cfg").write_text("home = /usr/bin\n")
     (folder / "bin" / "python").symlink_to(sys.executable)
     return folder
+
+
+def tracks(*names: str) -> Callable[[str], bool]:
+    return frozenset(names).__contains__
 
 
 def packages_of(folder: Path) -> Path:
@@ -98,13 +103,13 @@ def test_untracked_toolchain_folders_are_lent_and_tracked_ones_are_not(tmp_path:
     (tmp_path / "web" / "node_modules").mkdir(parents=True)
     (tmp_path / "node_modules").mkdir()
 
-    assert toolchain_folders(tmp_path, FOLDERS, "limits", [], "web") == (
+    assert toolchain_folders(tmp_path, FOLDERS, "limits", tracks(), "web") == (
         ".venv",
         "node_modules",
         "web/node_modules",
     )
-    assert toolchain_folders(tmp_path, FOLDERS, "limits", ["node_modules"]) == (".venv",)
-    assert toolchain_folders(tmp_path, FOLDERS, "bubblewrap", []) == (".venv", "node_modules")
+    assert toolchain_folders(tmp_path, FOLDERS, "limits", tracks("node_modules")) == (".venv",)
+    assert toolchain_folders(tmp_path, FOLDERS, "bubblewrap", tracks()) == (".venv", "node_modules")
 
 
 def test_an_environment_that_would_lie_is_lent_only_where_the_workspace_stands_in_the_projects_place(
@@ -112,8 +117,8 @@ def test_an_environment_that_would_lie_is_lent_only_where_the_workspace_stands_i
 ) -> None:
     (packages_of(venv(tmp_path)) / "app.pth").write_text(f"{tmp_path}/src\n")
 
-    assert toolchain_folders(tmp_path, FOLDERS, "limits", []) == ()
-    assert toolchain_folders(tmp_path, FOLDERS, "bubblewrap", []) == (".venv",)
+    assert toolchain_folders(tmp_path, FOLDERS, "limits", tracks()) == ()
+    assert toolchain_folders(tmp_path, FOLDERS, "bubblewrap", tracks()) == (".venv",)
 
 
 def test_a_command_uses_the_projects_node_modules(project: Project, tmp_path: Path) -> None:

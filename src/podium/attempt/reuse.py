@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from anyio import to_thread
 
@@ -12,6 +11,7 @@ from podium.attempt.workspace.workspace import keep_attempt
 from podium.core.events import AttemptEnded, JoinEnded
 from podium.core.payloads import Amounts
 from podium.core.types import GONE
+from podium.fast_dataclass import replace
 from podium.git.repository import has_tree
 from podium.tasks.prior_results import NoPriorResult
 from podium.tasks.task import AttemptTask, JoinTask

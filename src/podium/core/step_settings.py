@@ -130,7 +130,13 @@ def written_values(settings: StepSettings, names: Iterable[str]) -> tuple[Value,
     return tuple(_value(getattr(settings, name)) for name in names)
 
 
+_DEFAULTS: Final[Mapping[type[Any], Any]] = {
+    kind: kind() for kind in (SandboxSettings, WorkspaceSettings, ContextSettings)
+}
+
+
 def _value(setting: Any) -> Value:
-    if isinstance(setting, SandboxSettings | WorkspaceSettings | ContextSettings):
-        return present(setting)
+    default = _DEFAULTS.get(type(setting))
+    if default is not None:
+        return None if setting == default else present(setting)
     return None if setting == () else setting

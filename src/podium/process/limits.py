@@ -12,7 +12,6 @@ import resource
 import shlex
 import sys
 from collections.abc import Iterable
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
@@ -56,15 +55,10 @@ class Limits:
 
 def wrapper(limits: Limits, *, programs: tuple[Path, ...] = PRLIMIT) -> tuple[str, ...]:
     """The prefix for an argv whose program is an absolute path."""
-    requested = tuple(
-        (*RESOURCES[field.name], value)
-        for field in fields(limits)
-        if field.name in RESOURCES and (value := getattr(limits, field.name)) is not None
-    )
     allowed = tuple(
         (option, number, bound)
-        for option, number, value in requested
-        if ((bound := _clamp_to_hard_limit(number, value)), bound) != resource.getrlimit(number)
+        for name, (option, number) in RESOURCES.items()
+        if (value := getattr(limits, name)) is not None and (bound := _change_of(number, value)) is not None
     )
     if not allowed and not limits.groups:
         return ()  # A child inherits our own limits, and these are the same.
@@ -88,7 +82,8 @@ def _shell(groups: tuple[Path, ...], limits: Iterable[tuple[tuple[str, int], int
     return ("/bin/sh", "-c", " && ".join((*joined, *bounds, 'exec "$@"')), "sh")
 
 
-def _clamp_to_hard_limit(number: int, value: int) -> int:
-    """The value, at most our own hard limit, because the kernel refuses more and the child would not start."""
-    hard = resource.getrlimit(number)[1]
-    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+def _change_of(number: int, value: int) -> int | None:
+    """The value, at most our own hard limit, because the kernel refuses more; None if our own limit is the same."""
+    own = resource.getrlimit(number)
+    bound = value if own[1] == resource.RLIM_INFINITY else min(value, own[1])
+    return None if own == (bound, bound) else bound

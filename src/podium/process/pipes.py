@@ -18,6 +18,8 @@ from podium.process.output import OutputSink
 
 CHUNK: Final = 64 * 1024
 POLL_S: Final = 0.02
+CLOSED_S: Final = 0.001
+"""How long the exit is waited for in place after a pipe was closed: most processes close their pipes by ending."""
 
 
 class PipeReader:
@@ -72,7 +74,16 @@ class PipeReader:
 
     def _read_available(self) -> None:
         """Read one chunk of each pipe, so that neither starves the other."""
-        for handle, _ in self._epoll.poll(0):
+        wait_s = 0.0
+        # A process that ends closes its pipes one by one, and each return to the event loop takes longer than all of it.
+        while self._read_ready(wait_s) and self._has_pidfd:
+            wait_s = CLOSED_S
+
+    def _read_ready(self, within_s: float) -> bool:
+        """Whether pipes were closed, and nothing else has happened."""
+        ready = self._epoll.poll(within_s)
+        only_closed = bool(ready)
+        for handle, _ in ready:
             sink = self._sinks.get(handle)
             data = b"" if sink is None else _read_chunk(handle)
             if sink is not None and data:
@@ -82,6 +93,8 @@ class PipeReader:
                 # A pipe at its end would stay readable forever.
                 self._epoll.unregister(handle)
                 self._sinks.pop(handle, None)
+            only_closed &= sink is not None and data == b""
+        return only_closed
 
 
 def _read_chunk(pipe: int) -> bytes | None:

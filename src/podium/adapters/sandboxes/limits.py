@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import ClassVar, Literal
 
+from podium.fast_dataclass import replace
 from podium.ports.sandbox import SandboxPolicy
 from podium.process import cgroups
 from podium.process.bounds import Bounds, ScratchBound

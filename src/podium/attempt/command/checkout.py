@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, Final
 
 from anyio import to_thread
@@ -28,7 +27,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill_argv
 from podium.core.model import Command, Step
 from podium.core.types import Tree
-from podium.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass, replace
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.workdir.folder import give_ownership

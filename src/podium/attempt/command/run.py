@@ -6,7 +6,6 @@ Whether it passed depends on its exit code, the reports it wrote and the values 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Final
 
 from anyio import to_thread
@@ -32,7 +31,7 @@ from podium.core.model import Command, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Reason, Tree
 from podium.errors import ConfigurationError
-from podium.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass, replace
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask, CommandWork

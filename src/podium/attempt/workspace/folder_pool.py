@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 
 from podium.core.types import Tree
 from podium.fast_dataclass import dataclass
@@ -62,12 +62,13 @@ class FolderPool:
         return await to_thread.run_sync(_reset_or_new, repository, parent, tree, owner, idle)
 
     async def give_back(self, folder: PooledFolder) -> None:
-        """Called after the processes that used the folder have ended."""
+        """Called after the processes that used the folder have ended, also after a cancellation."""
         if len(self._idle) < MAX_IDLE:
             _take_history(folder)
             self._idle.append(folder)
         else:
-            await to_thread.run_sync(_discard, folder)
+            with CancelScope(shield=True):
+                await to_thread.run_sync(_discard, folder)
 
     async def clear(self) -> None:
         idle, self._idle = self._idle, []

@@ -7,7 +7,6 @@ import shlex
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +24,7 @@ from podium.core.expressions.templates import fill, fill_argv
 from podium.core.globs import glob_matches
 from podium.core.model import Step
 from podium.errors import PathViolation, PodiumError, disk_fault
-from podium.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass, replace
 from podium.files.inside import inside
 from podium.files.project_paths import STATE_DIR
 from podium.git.trees.ignore import parse_rules
@@ -156,6 +155,8 @@ async def tear_down(
     names: Names | None,
 ) -> None:
     """Runs all commands of `teardown`, also after a cancellation; a failure does not change the attempt's result."""
+    if not request.teardown:
+        return
     with anyio.CancelScope(shield=True):
         for argv in request.teardown:
             try:
@@ -208,14 +209,15 @@ def free_ports(number: int) -> tuple[int, ...]:
 def _link(
     host: Host, sandbox: Sandbox, request: SetupRequest, folder: Path, snapshot: Snapshot
 ) -> tuple[str, ...]:
-    tracked = (
-        f"{place}/{name}" if place else name for place, names in snapshot.listing.items() for name in names
-    )
+    def is_tracked(path: str) -> bool:
+        place, _, name = path.rpartition("/")
+        return name in snapshot.listing.get(place, ())
+
     linked = []
-    if request.folder:
+    if request.folder not in ("", "."):
         # Raises for a path outside the project, before the toolchain is searched there.
         inside(host.project, request.folder)
-    for name in toolchain_folders(host.project, host.toolchain, sandbox.level, tracked, request.folder):
+    for name in toolchain_folders(host.project, host.toolchain, sandbox.level, is_tracked, request.folder):
         place, _, last = name.rpartition("/")
         if place not in snapshot.listing:
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -50,7 +50,23 @@ def find_toolchain(project: Path, path: str) -> tuple[str, ...]:
 
 def path_outside(project: Path, path: str, toolchain: Iterable[str]) -> str:
     """PATH without the folders in the project, where an agent could put a program, except those of the toolchain."""
-    roots = {str(project), resolved(str(project))}
+    places = (str(project), *path.split(os.pathsep))
+    return _path_outside(str(project), path, tuple(toolchain), tuple(map(_identity, places)))
+
+
+def _identity(folder: str) -> tuple[int, ...] | None:
+    """Which folder a path leads to; a link that was changed since leads to another. Numbers of files are reused."""
+    try:
+        status = os.stat(folder)  # noqa: PTH116 (called for every command)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino, status.st_ctime_ns
+
+
+# Following the links takes most of the time; it is done again when one of the folders is another one.
+@lru_cache(maxsize=64)
+def _path_outside(project: str, path: str, toolchain: tuple[str, ...], _identities: object) -> str:
+    roots = {project, resolved(project)}
     allowed = {
         f"{root}/{name}/{folder}" for root in roots for name in toolchain for folder in ("bin", ".bin")
     }
@@ -70,16 +86,19 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def toolchain_folders(
-    project: Path, toolchain: Iterable[str], level: SandboxLevel, tracked: Iterable[str], folder: str = ""
+    project: Path,
+    toolchain: Iterable[str],
+    level: SandboxLevel,
+    is_tracked: Callable[[str], bool],
+    folder: str = "",
 ) -> tuple[str, ...]:
     """Toolchain folders for a workspace, relative to the project; without mounts, those with an editable install are left out."""
-    in_tree = frozenset(tracked)
     place = folder.strip("/").removeprefix("./").removeprefix(".")
     names = dict.fromkeys((*toolchain, *(f"{place}/{name}" for name in FOLDERS if place)))
     return tuple(
         name
         for name in names
-        if name not in in_tree
+        if not is_tracked(name)
         and (project / name).is_dir()
         and (level in MOUNTS_IN_PLACE or not is_editable(project / name, project))
     )

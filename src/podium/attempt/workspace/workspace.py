@@ -11,11 +11,9 @@ import stat
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-import anyio
 from anyio import to_thread
 
 from podium.attempt import project_files
@@ -28,7 +26,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.model import Agent, Step
 from podium.core.types import IN_PLACE, Tree
 from podium.errors import disk_fault
-from podium.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass, replace
 from podium.git.repository import (
     Person,
     Repository,
@@ -139,10 +137,9 @@ async def open_workspace(
         async with _set_up(host, started, step, sandbox, made, names) as ready:
             yield ready
     finally:
-        with anyio.CancelScope(shield=True):
-            if pooled is not None:
-                await host.folders.give_back(pooled)
-            await host.private_dirs.give_back(private, reusable=kind == "checkout")
+        if pooled is not None:
+            await host.folders.give_back(pooled)
+        await host.private_dirs.give_back(private, reusable=kind == "checkout")
 
 
 @asynccontextmanager

@@ -62,7 +62,7 @@ def fill(value: Value, names: Names) -> Json:
         return evaluate(value, names)
     if isinstance(value, Mapping):
         return {key: fill(inner, names) for key, inner in value.items()}
-    return tuple([fill(inner, names) for inner in value])
+    return tuple([inner if type(inner) is str else fill(inner, names) for inner in value])
 
 
 def fill_argv(values: Iterable[Value], names: Names) -> tuple[str, ...]:
@@ -165,7 +165,8 @@ def _nodes(value: Value) -> Iterator[Node]:
     else:
         assert isinstance(value, Sequence)
         for inner in value:
-            yield from _nodes(inner)
+            if type(inner) is not str:
+                yield from _nodes(inner)
 
 
 def _reads(node: Node, *, optional: bool) -> Iterator[Reference]:
