@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
+from hashlib import sha256 as _sha256
 from typing import Final, NamedTuple, NewType
 
 RunId = NewType("RunId", str)
@@ -45,19 +45,20 @@ def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -
         f"{len(prev)}:{prev}{len(run)}:{run}{len(number)}:{number}"
         f"{len(cause)}:{cause}{len(type)}:{type}{len(body)}:{body}"
     )
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _sha256(text.encode()).hexdigest()
 
 
 def first_fault(records: Iterable[Record], *, after: Record | None = None) -> str | None:
     """Describe the first fault of a chain, or of its part after a record; None if it has none."""
     seq, last_hash = (0, FIRST_HASH) if after is None else (after.seq, after.hash)
-    for record in records:
+    # Taken apart by position: a field of a named tuple takes longer to read, and every command reads whole logs.
+    for run, number, cause, kind, body, prev, own in records:
         seq += 1
-        if record.seq != seq:
+        if number != seq:
             return f"event {seq} is missing"
-        if record.prev != last_hash:
+        if prev != last_hash:
             return f"event {seq} does not follow event {seq - 1}"
-        last_hash = hash_of(record.run, seq, record.cause, record.type, record.body, last_hash)
-        if record.hash != last_hash:
+        last_hash = hash_of(run, seq, cause, kind, body, last_hash)
+        if own != last_hash:
             return f"event {seq} has been altered"
     return None

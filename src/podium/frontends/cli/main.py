@@ -151,7 +151,7 @@ def _imported(name: str) -> ModuleType:
         gc.freeze()
         # Records of events and states refer to no circles. With Python's own thresholds, a tenth of the time in which a
         # long log is read would go into looking for some.
-        gc.set_threshold(50_000, 20)
+        gc.set_threshold(300_000, 20)
         gc.enable()
 
 

@@ -112,28 +112,32 @@ def _current(view: RunView, top: list[StepView]) -> str | None:
 
 def _steps(scope: Address, children: Mapping[Address, list[StepView]], view: RunView) -> dict[str, Any]:
     """The steps by name; a later visit replaces an earlier one."""
-    rows = children.get(scope, ())
-    return {step.step: _step(step, children, view) for step in rows if not is_iteration(step)}
+    return {step.step: _step({}, step, children, view) for step in children.get(scope, ())}
 
 
-def _step(step: StepView, children: Mapping[Address, list[StepView]], view: RunView) -> dict[str, Any]:
-    row = _result(step, view)
+def _step(
+    row: dict[str, Any], step: StepView, children: Mapping[Address, list[StepView]], view: RunView
+) -> dict[str, Any]:
+    """The row with the fields of a step and of what is below it."""
+    row |= _result(step, view)
     below = children.get(step.path)
     if not below:
         return row
     rounds = [child for child in below if is_iteration(child)]
     if rounds:
         row["iterations"] = [_iteration(step, child, children, view) for child in rounds]
-    inner = _steps(step.path, children, view)
-    return {**row, "steps": inner} if inner else row
+    if len(rounds) < len(below):
+        others = (child for child in below if not is_iteration(child)) if rounds else below
+        row["steps"] = {child.step: _step({}, child, children, view) for child in others}
+    return row
 
 
 def _iteration(
     loop: StepView, child: StepView, children: Mapping[Address, list[StepView]], view: RunView
 ) -> dict[str, Any]:
-    number = int(child.path[len(loop.path) + 1 :].partition("]")[0]) - 1
+    number = int(child.path[len(loop.path) + 1 : child.path.index("]", len(loop.path))]) - 1
     item = loop.items[number] if number < len(loop.items) else None
-    return {"index": number, "item": item, **_step(child, children, view)}
+    return _step({"index": number, "item": item}, child, children, view)
 
 
 def is_iteration(step: StepView) -> bool:
@@ -146,7 +150,7 @@ def _result(step: StepView, view: RunView) -> dict[str, Any]:
     else:
         status = "completed" if step.outcome in CONTINUING_OUTCOMES else "failed"
     result = step.result
-    row = {
+    row: dict[str, Any] = {
         "status": status,
         "exit_code": result.get("exit_code", step.exit),
         "output": truncated(as_text(result.get("text", result.get("output")))),
@@ -157,8 +161,9 @@ def _result(step: StepView, view: RunView) -> dict[str, Any]:
         "attempts": step.attempts,
     }
     # Only for a command whose output was too long for the log; an agent's `log` is the folder of its attempt.
-    spilled = {"spill_stdout_path": result["log"]} if "log" in result and "exit_code" in result else {}
-    return {**row, **spilled}
+    if "log" in result and "exit_code" in result:
+        row["spill_stdout_path"] = result["log"]
+    return row
 
 
 def truncated(text: str) -> str:
