@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -117,9 +117,10 @@ class _NamedFiles:
                 self.read_feature(step)
             if step.workflow is not None:
                 self.read_child(step)
-        for text in _named_texts(self._everything()):
+        everything = tuple(_walk(self._everything()))
+        for text in _named_texts(everything):
             self.read_text(text)
-        for schema in _named_schemas(self._everything()):
+        for schema in _named_schemas(everything):
             self.read_schema(schema)
 
     def _everything(self) -> Iterator[Raw]:
@@ -214,8 +215,8 @@ class _NamedFiles:
         return path.relative_to(self.base)
 
 
-def _named_texts(roots: Iterator[Raw]) -> Iterator[str]:
-    for raw in _walk(roots):
+def _named_texts(maps: Iterable[Raw]) -> Iterator[str]:
+    for raw in maps:
         texts = raw.degrade or () if isinstance(raw, Retry) else _prompts(raw)
         yield from (text for text in texts if is_prompt_file(text))
 
@@ -227,15 +228,18 @@ def _prompts(raw: Raw) -> Iterator[str]:
             yield text
 
 
-def _named_schemas(roots: Iterator[Raw]) -> Iterator[Output]:
-    return (raw for raw in _walk(roots) if isinstance(raw, Output) and isinstance(raw.schema, str))
+def _named_schemas(maps: Iterable[Raw]) -> Iterator[Output]:
+    return (raw for raw in maps if isinstance(raw, Output) and isinstance(raw.schema, str))
 
 
 def _walk(values: Any) -> Iterator[Raw]:
     """Every typed map below some values."""
     for value in values:
-        if isinstance(value, Raw):
+        kind = type(value)
+        if kind is dict:
+            yield from _walk(value.values())
+        elif kind is tuple:
+            yield from _walk(value)
+        elif isinstance(value, Raw):
             yield value
-            yield from _walk(value.get(key) for key in value.written_keys())
-        elif isinstance(value, (dict, tuple)):
-            yield from _walk(value.values() if isinstance(value, dict) else value)
+            yield from _walk([value.get(key) for key in value.written_keys()])

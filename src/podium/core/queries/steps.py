@@ -44,8 +44,15 @@ def children_of(verb: ScopeVerb) -> tuple[Step, ...]:
 def all_steps(workflow: Workflow, at: Address = addresses.ROOT) -> Iterator[tuple[Address, Step, Workflow]]:
     """Every step, its gates and what is in it; the body of a loop has the address of the loop."""
     for step in top_steps(workflow):
-        name = addresses.ADVICE if step is workflow.advisor else step.name
-        yield from _steps_in(step, addresses.child(at, name), workflow)
+        path = addresses.child(at, addresses.ADVICE if step is workflow.advisor else step.name)
+        if step.gates is None and not isinstance(step.verb, ScopeVerb):
+            yield (
+                path,
+                step,
+                workflow,
+            )  # Most steps are simple, and a generator for each takes longer than the rest.
+        else:
+            yield from _steps_in(step, path, workflow)
 
 
 def _steps_in(step: Step, at: Address, workflow: Workflow) -> Iterator[tuple[Address, Step, Workflow]]:

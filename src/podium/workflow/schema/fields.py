@@ -91,7 +91,7 @@ class Raw:
 
     def get(self, key: str) -> Any:
         """The value of a key as spelled in the file."""
-        return getattr(self, attribute_name(key))
+        return getattr(self, f"{key}_" if key in RESERVED else key)
 
     def written_keys(self) -> tuple[str, ...]:
         """The keys in the file, in their order."""

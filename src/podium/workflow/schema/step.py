@@ -118,7 +118,11 @@ class StepOrGate(Raw):
     @cached_property
     def verb(self) -> str | None:
         """The verb, where `role` and `agent` both count as "agent"; None if the file has none or several."""
-        verbs = {("agent" if verb == "role" else verb) for verb in self.verbs if self.get(verb) is not None}
+        verbs = {
+            "agent" if key == "role" else key
+            for key in self.written_keys()
+            if key in self.verbs and self.get(key) is not None
+        }
         return verbs.pop() if len(verbs) == 1 else None
 
 

@@ -68,9 +68,9 @@ def all_steps(file: File) -> Iterator[tuple[str, Step]]:
 def steps_below(steps: Iterable[tuple[str, Step]]) -> Iterator[tuple[str, Step]]:
     for name, step in steps:
         yield name, step
-        yield from steps_below((step.steps or {}).items())
-        for inner in ("design", "component"):
-            body = step.get(inner)
+        if step.steps:
+            yield from steps_below(step.steps.items())
+        for inner, body in (("design", step.design), ("component", step.component)):
             if body is not None:
                 yield from steps_below([(inner, body)])
         if isinstance(step.build, Feature):

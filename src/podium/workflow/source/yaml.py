@@ -172,13 +172,14 @@ class _Builder:
     values: int = 0
 
     def add_event(self, event: Any) -> None:
-        if isinstance(event, yaml.ScalarEvent):
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
             self._check_marks(event)
             self._scalar(event)
-        elif isinstance(event, yaml.CollectionStartEvent):
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             self._check_marks(event)
             self._open(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             self._close()
         elif isinstance(event, yaml.AliasEvent):
             self._problem(event.start_mark, "aliases are not allowed", self._quotes_for("*"))
