@@ -17,8 +17,9 @@ from podium.core.policy import Breaker, Limits, Retry
 from podium.core.state import State
 from podium.core.types import Millis
 from podium.simulate import run
+from podium.simulate.forecast.case_analysis import calls
 from podium.simulate.forecast.witness import witness
-from podium.simulate.forecast.worst_case import calls, worst_case
+from podium.simulate.forecast.worst_case import worst_case
 from podium.simulate.random_world import Odds
 from podium.simulate.world import DelayedReport
 from tests.core.bias import Bias

@@ -11,8 +11,9 @@ from podium.core.expressions.nodes import Const, Name
 from podium.core.model import Call, Repeat, Step, Workflow
 from podium.core.policy import Breaker, Limits, Retry
 from podium.simulate.forecast import priced_bound
+from podium.simulate.forecast.case_analysis import Unbounded, calls
 from podium.simulate.forecast.upper_bound import upper_bound
-from podium.simulate.forecast.worst_case import Unbounded, calls, worst_case
+from podium.simulate.forecast.worst_case import worst_case
 from tests.core.bias import Bias
 from tests.core.kit import agent, block, command, flow, on
 from tests.core.shapes import ADVISOR

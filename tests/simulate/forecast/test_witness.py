@@ -11,8 +11,9 @@ from podium.core.addresses import ROOT
 from podium.core.events import StepExpanded
 from podium.core.model import Members, Step, Workflow
 from podium.core.types import Address
+from podium.simulate.forecast.case_analysis import calls
 from podium.simulate.forecast.witness import Witness, WitnessStep, ends_of, witness, witness_lines
-from podium.simulate.forecast.worst_case import calls, worst_case
+from podium.simulate.forecast.worst_case import worst_case
 from podium.simulate.run import SimulatedRun, simulate
 from tests.core.kit import agent, block
 from tests.simulate.worst_world import Worst

@@ -12,8 +12,9 @@ from podium.app.values import assumed
 from podium.core.addresses import ROOT
 from podium.core.model import Workflow
 from podium.simulate.forecast.best_case import best_case
+from podium.simulate.forecast.case_analysis import Unbounded, calls
 from podium.simulate.forecast.witness import witness, witness_lines
-from podium.simulate.forecast.worst_case import Unbounded, calls, worst_case
+from podium.simulate.forecast.worst_case import worst_case
 from podium.simulate.random_world import Odds, RandomWorld
 from podium.simulate.run import simulate
 from podium.views.run.trace import Trace, trace

@@ -13,8 +13,8 @@ from podium.core.model import Agent, Step, Workflow
 from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.simulate.forecast.best_case import best_case
+from podium.simulate.forecast.case_analysis import AttemptCost, KnownAtRunTime, Unbounded, calls
 from podium.simulate.forecast.upper_bound import UpperBound, upper_bound
-from podium.simulate.forecast.worst_case import AttemptCost, KnownAtRunTime, Unbounded, calls
 from podium.simulate.random_world import PastUse
 from podium.views.format import dollars
 from podium.workflow.defaults import ESTIMATE

@@ -16,10 +16,11 @@ from podium.core.state import Leaf, State
 from podium.core.types import Address
 from podium.fast_dataclass import dataclass
 from podium.simulate.forecast.best_case import best_case
+from podium.simulate.forecast.case_analysis import AttemptCost, Unbounded, calls
 from podium.simulate.forecast.priced_bound import EXACT_TRANSITIONS
 from podium.simulate.forecast.upper_bound import UpperBound
 from podium.simulate.forecast.witness import witness, witness_lines
-from podium.simulate.forecast.worst_case import AttemptCost, Unbounded, calls, worst_case
+from podium.simulate.forecast.worst_case import worst_case
 from podium.simulate.loop_lists import all_steps
 from podium.simulate.random_world import RandomWorld
 from podium.simulate.run import simulate

@@ -10,6 +10,7 @@ from podium.core.addresses import FINALLY, ROOT, child, gates
 from podium.core.queries.static_names import UNKNOWN
 from podium.core.types import Address
 from podium.simulate.forecast.breaker_costs import FAILED
+from podium.simulate.forecast.case_analysis import AttemptCost
 from podium.simulate.forecast.paths import exits_of
 from podium.simulate.forecast.static_values import (
     StaticValues,
@@ -18,7 +19,6 @@ from podium.simulate.forecast.static_values import (
     static_values,
     values_in_call,
 )
-from podium.simulate.forecast.worst_case import AttemptCost
 
 
 def best_case(workflow: model.Workflow, inputs: Mapping[str, Any], attempt_cost: AttemptCost) -> int:

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from podium.core.model import Call, Step, Workflow
 from podium.core.queries.steps import may_call_agents
 from podium.core.types import Address
+from podium.simulate.forecast.case_analysis import AttemptCost, calls, cost_of_call, scope_of_run
 from podium.simulate.forecast.priced_bound import EXACT_TRANSITIONS, priced_bound
-from podium.simulate.forecast.worst_case import AttemptCost, call_node, calls, scope_of_run, worst_case
+from podium.simulate.forecast.worst_case import TABLES, worst_case
 
 
 class UpperBound(NamedTuple):
@@ -42,5 +43,5 @@ def _is_free(workflow: Workflow, inputs: Mapping[str, Any], attempt_cost: Attemp
         is_free = is_free and cost == 0
         return cost
 
-    call_node(scope_of_run(workflow, inputs, weigh, 0), Step(workflow.name, Call(workflow)))
+    cost_of_call(TABLES, scope_of_run(workflow, inputs, weigh, 0), Step(workflow.name, Call(workflow)))
     return is_free
