@@ -17,6 +17,7 @@ from podium.core.events import AttemptStarted
 from podium.ports.agent import Progress
 from podium.process.ansi import PlainStream
 from podium.process.output import Filter, StreamName
+from podium.redaction.mask import MaskStream
 
 AGENT_FILES: Final[Mapping[StreamName, str]] = {"stdout": "stdout.log", "stderr": "stderr.log"}
 COMMAND_FILES: Final[Mapping[StreamName, str]] = {"stdout": "output.log", "stderr": "output.log"}
@@ -178,19 +179,21 @@ class TextMask:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._reset()
-
-    def _reset(self) -> None:
-        self._mask = self._host.mask.stream()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._stream: tuple[MaskStream, codecs.IncrementalDecoder] | None = None
+        """None before the first piece: a command never has any."""
 
     def feed(self, text: str) -> str:
-        return self._decoder.decode(self._mask.feed(text.encode("utf-8", "backslashreplace")))
+        if self._stream is None:
+            self._stream = self._host.mask.stream(), codecs.getincrementaldecoder("utf-8")("replace")
+        mask, decoder = self._stream
+        return decoder.decode(mask.feed(text.encode("utf-8", "backslashreplace")))
 
     def finish(self) -> str:
-        rest = self._decoder.decode(self._mask.finish(), final=True)
-        self._reset()
-        return rest
+        if self._stream is None:
+            return ""
+        mask, decoder = self._stream
+        self._stream = None
+        return decoder.decode(mask.finish(), final=True)
 
 
 class _WithoutLines:

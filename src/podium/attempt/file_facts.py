@@ -46,6 +46,8 @@ async def answer(host: Host, query: tuple[str, str], tree: Tree | None) -> Any:
 async def known_names(host: Host, names: TaskNames, values: Iterable[Value], tree: Tree | None) -> Names:
     """The names with every fact that these values need; other errors are raised when the values are used."""
     for value in values:
+        if value is None or type(value) is str:
+            continue
         while (query := _missing_fact(value, names)) is not None:
             names.facts[query] = await answer(host, query, tree)
     return names

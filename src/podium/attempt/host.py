@@ -114,4 +114,4 @@ class Host:
 
     def log_dir(self, path: str, attempt: int) -> Path:
         """The folder for the prompts and answers of an attempt."""
-        return self.run_dir / "agent_logs" / path.replace("/", "+") / str(attempt)
+        return self.run_dir / f"agent_logs/{path.replace('/', '+')}/{attempt}"

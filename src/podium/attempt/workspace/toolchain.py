@@ -162,8 +162,8 @@ def without_editable(project: Path, level: SandboxLevel, path: str) -> str:
 def _venvs(project: Path, path: str) -> Iterator[Path]:
     """The virtual environments of the project and of PATH."""
     for file in _config_files(str(project), path):
-        # A string instead of a Path, because this runs for every command and creating a Path takes longer than the check.
-        if os.path.isfile(file):  # noqa: PTH113
+        # Strings, and `access` first, because this runs twice for every command and most of these files do not exist.
+        if os.access(file, os.F_OK) and os.path.isfile(file):  # noqa: PTH113
             yield Path(file).parent
 
 
