@@ -32,11 +32,14 @@ class Commands:
     def __init__(self, project: Project) -> None:
         self._project = project
 
-    def start(self, request: RunRequest) -> StartedRun:
-        """Create a run; raises with everything that is wrong with it before it exists."""
+    def start(self, request: RunRequest, *, on_trial: Callable[[str], None] = lambda _: None) -> StartedRun:
+        """Create a run; raises with everything that is wrong with it before it exists.
+
+        `on_trial` is told which gates run on the base before that.
+        """
         from podium.app.run.start import start_run
 
-        return start_run(self._project, request)
+        return start_run(self._project, request, on_trial=on_trial)
 
     def drive(
         self,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from anyio import to_thread
 
+from podium.attempt.base_results import try_on_base
 from podium.attempt.command.listed_gates import ListedGate, list_gates
 from podium.attempt.command.look_up import missing_needs
-from podium.attempt.command.trial import Trial, TrialStatus, try_command
+from podium.attempt.command.trial import Trial, TrialStatus
 from podium.attempt.host import Host
 from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.expressions.templates import fill_argv
@@ -49,30 +50,49 @@ def base_tree(host: Host) -> Tree | None:
     return tree_with_uncommitted(host.repository) if head.commit is None else head.tree
 
 
+@dataclass(frozen=True, slots=True)
+class TriedGate:
+    """A gate with the names that are known before a run."""
+
+    listed: ListedGate
+    names: StaticNames
+    command: str
+
+    @property
+    def baseline(self) -> Literal["warn", "refuse", "ignore"] | None:
+        return self.listed.step.settings.baseline
+
+
 async def look_up_gates(host: Host, workflow: Workflow, inputs: Mapping[str, Any]) -> tuple[GateReport, ...]:
     """Looks for the programs of all gates inside their sandboxes, without running the gates."""
     tree = await to_thread.run_sync(base_tree, host)
     reports = []
-    for gate, names, command in _distinct(workflow, inputs):
+    for gate in distinct_gates(workflow, inputs):
+        listed = gate.listed
         missing = await missing_needs(
-            host, gate.step, names, tree, path=gate.path, touches=_globs(gate.judged)
+            host, listed.step, gate.names, tree, path=listed.path, touches=_globs(listed.judged)
         )
         message = f"it does not find {', '.join(missing)}" if missing else ""
-        reports.append(_report(gate, command, Trial("missing", message) if missing else None))
+        reports.append(_report(gate, Trial("missing", message) if missing else None))
     return tuple(reports)
 
 
 async def try_gates(
     host: Host, workflow: Workflow, inputs: Mapping[str, Any], on_start: Callable[[str], None]
 ) -> tuple[GateReport, ...]:
-    """Runs all gates, one after another."""
+    """Runs all gates, one after another, also those whose result on the base is stored."""
     tree = await to_thread.run_sync(base_tree, host)
     reports = []
-    for gate, names, command in _distinct(workflow, inputs):
-        on_start(f"{gate.label}: {command}")
-        trial = await try_command(host, gate.step, names, tree, path=gate.path)
-        reports.append(_report(gate, command, trial))
+    for gate in distinct_gates(workflow, inputs):
+        on_start(f"{gate.listed.label}: {gate.command}")
+        reports.append(await try_gate(host, gate, tree, anew=True))
     return tuple(reports)
+
+
+async def try_gate(host: Host, gate: TriedGate, tree: Tree | None, *, anew: bool = False) -> GateReport:
+    listed = gate.listed
+    trial = await try_on_base(host, listed.step, gate.names, tree, path=listed.path, anew=anew)
+    return _report(gate, trial)
 
 
 def _globs(judged: Step | None) -> tuple[str, ...]:
@@ -81,13 +101,13 @@ def _globs(judged: Step | None) -> tuple[str, ...]:
     return tuple(glob for glob in touches if isinstance(glob, str)) if isinstance(touches, tuple) else ()
 
 
-def _distinct(workflow: Workflow, inputs: Mapping[str, Any]) -> list[tuple[ListedGate, StaticNames, str]]:
+def distinct_gates(workflow: Workflow, inputs: Mapping[str, Any]) -> list[TriedGate]:
     """Each command once, with the names that are known before a run; a called workflow gets its inputs during the run."""
-    gates: dict[object, tuple[ListedGate, StaticNames, str]] = {}
+    gates: dict[object, TriedGate] = {}
     for gate in list_gates(workflow):
         names = static_names(gate.workflow, inputs if gate.workflow is workflow else {})
         key = (gate.step.verb, gate.step.settings)
-        gates.setdefault(repr(key), (gate, names, command_text(gate, names)))
+        gates.setdefault(repr(key), TriedGate(gate, names, command_text(gate, names)))
     return list(gates.values())
 
 
@@ -102,12 +122,12 @@ def command_text(gate: ListedGate, names: StaticNames) -> str:
         return shlex.join(word if isinstance(word, str) else "..." for word in verb.argv)
 
 
-def _report(gate: ListedGate, command: str, trial: Trial | None) -> GateReport:
+def _report(gate: TriedGate, trial: Trial | None) -> GateReport:
     shown = trial or Trial("passed")
     return GateReport(
-        gate=gate.path,
-        label=gate.label,
-        command=command,
+        gate=gate.listed.path,
+        label=gate.listed.label,
+        command=gate.command,
         status=None if trial is None else trial.status,
         message=shown.message,
         tests=shown.tests,

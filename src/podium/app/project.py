@@ -43,6 +43,8 @@ class Project:
         self.user_dir = user_dir
         self.prepared: dict[RunId, PreparedRun] = {}
         """Runs that were started here and are not driven yet."""
+        self.driven: dict[RunId, PreparedRun] = {}
+        """Runs that this process has driven."""
         self.host_for = host_for
         self._exporters_for = exporters_for
         self.runtime = make_runtime(self)
@@ -102,7 +104,8 @@ class Project:
         from podium.app.run.start import prepare_stored
 
         started = self.prepared.pop(head.run, None)
-        return prepare_stored(self, head) if started is None else started
+        self.driven[head.run] = prepare_stored(self, head) if started is None else started
+        return self.driven[head.run]
 
     def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]:
         from podium.app.run.definition import workflow_text

@@ -95,6 +95,8 @@ class StepSettings:
     """The agents among which `agent: auto` chooses."""
     system: Prompt | None = None
     context: ContextSettings = ContextSettings()
+    baseline: Literal["warn", "refuse", "ignore"] | None = None
+    """What to do if this command fails on the tree that the run starts from; None: nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import anyio
 
 from podium.attempt.host import Host
 from podium.attempt.workspace import workspace
+from podium.attempt.workspace.folder_pool import discard_workspace
 from podium.core.addresses import without_visit
 from podium.core.hash_chain import RunId
 from podium.core.messages import Message, Recover, Start
@@ -21,6 +22,7 @@ from podium.engine.lease import lease
 from podium.engine.log import Log, open_log
 from podium.engine.loop import publish_passed
 from podium.engine.run_folder import RunFolder
+from podium.files.project_paths import ProjectPaths
 from podium.git.repository import clear_locks
 from podium.ports.exporter import RunExporter
 from podium.ports.store import Store, StoreError
@@ -88,6 +90,7 @@ async def clean_up(host: Host) -> None:
     """Remove what an owner that died has left: processes, workspaces, locks of its git."""
     await anyio.to_thread.run_sync(sweep, host.marker)
     await workspace.clear(host)
+    await anyio.to_thread.run_sync(discard_workspace, ProjectPaths(host.project).base_work_dir(host.run))
     if host.repository is not None:
         await anyio.to_thread.run_sync(clear_locks, host.repository, host.run)
 

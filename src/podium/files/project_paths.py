@@ -41,6 +41,15 @@ class ProjectPaths(NamedTuple):
         """The workspaces of a run while it is driven; outside the project."""
         return cache_dir() / "work" / self._tag() / run
 
+    def base_work_dir(self, run: str) -> Path:
+        """The workspaces of gates that run on the base of a run."""
+        return self.work_dir(f"{run}-base")
+
+    @property
+    def base_results(self) -> Path:
+        """How commands ended on trees that no agent has changed."""
+        return cache_dir() / "base_results" / self._tag()
+
     def marker(self, run: str) -> str:
         """The marker in the environment of every process of a run, by which they are found after a crash."""
         return f"{run}-{self._tag()}"

@@ -24,3 +24,22 @@ def test_a_gate_is_set_up_like_its_step_and_with_its_network(
     assert (workspace.setup, workspace.copy, workspace.ports) == ((("make", "x"),), ("a",), 1)
     assert workspace.mode is None, "a gate judges a checkout, never the project itself"
     assert (workspace.network, gate.settings.network) == (expected, None)
+
+
+@pytest.mark.parametrize(
+    ("top", "own", "expected"),
+    [
+        ("", "", None),
+        ("baseline: refuse", "", "refuse"),
+        ("baseline: refuse", ", baseline: ignore", "ignore"),
+        ("", ", baseline: warn", "warn"),
+    ],
+)
+def test_a_gate_has_the_baseline_of_the_file_unless_it_says_it_itself(
+    top: str, own: str, expected: object, tmp_path: Path
+) -> None:
+    step = only_step(tmp_path, f"{{run: x, gates: [{{run: y{own}}}]}}", rest=f"\n{top}")
+    [gate] = gates_of(step).members
+
+    assert gate.settings.baseline == expected
+    assert step.settings.baseline == (None if not top else "refuse"), "a step that runs a command is one too"

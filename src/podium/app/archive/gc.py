@@ -54,7 +54,8 @@ def delete(project: Project, runs: Iterable[ExpiredRun]) -> None:
         if repository is not None and expired.run in refs:
             gc.delete(repository, (refs[expired.run],))
         # Workspaces too: a process that was killed after the last event has left them.
-        for folder in (project.paths.run_dir(expired.run), project.paths.work_dir(expired.run)):
+        paths, run = project.paths, expired.run
+        for folder in (paths.run_dir(run), paths.work_dir(run), paths.base_work_dir(run)):
             discard(folder)
         project.runtime.forget(expired.run)
     discard_unused(project.paths.state_dir, project.runtime.heads())

@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 
+from podium.core.events import RunStarted
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Command
+from podium.core.queries.steps import all_steps
 from podium.core.state import State
 from podium.errors import EXIT_CANCELLED, PodiumError
 from podium.fast_dataclass import dataclass
-from podium.ports.runtime import OnTurn, Park, Runtime
+from podium.ports.runtime import DrivenRun, OnTurn, Park, Runtime
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from podium.app.project import Project
+    from podium.app.run.baseline import OnBaseline
     from podium.ports.agent import OnProgress
+    from podium.runtime.prepared_run import PreparedRun
 
 PATIENCE_S: Final = 3.0
 """How long a first Ctrl-C waits for a second one."""
@@ -52,6 +58,8 @@ class Observer(NamedTuple):
     """Runs meanwhile: a display, or a person at the terminal."""
     prompt: InterruptPrompt | None = None
     """With it a first SIGINT only asks, and a second one cancels the run."""
+    on_baseline: OnBaseline | None = None
+    """Called with each gate that does not pass on the tree that the run starts from; such gates run meanwhile."""
 
 
 NO_OBSERVER: Final = Observer()
@@ -82,7 +90,11 @@ async def drive(
                 if observer.beside is not None:
                     group.start_soon(observer.beside)
                 state = await project.runtime.drive(
-                    run, *commands, park=park, on_turn=observer.on_turn, on_progress=observer.on_progress
+                    run,
+                    *commands,
+                    park=park,
+                    on_turn=_with_baseline(project, group, observer),
+                    on_progress=observer.on_progress,
                 )
                 group.cancel_scope.cancel()
     except BaseExceptionGroup as errors:
@@ -94,6 +106,35 @@ async def drive(
             hint=f"resume it: podium resume {run}   end it: podium cancel {run}",
         )
     return state
+
+
+def _with_baseline(project: Project, group: TaskGroup, observer: Observer) -> OnTurn | None:
+    """Also starts the check of the gates on the base, after the first turn of a new run."""
+    on_turn, on_baseline = observer.on_turn, observer.on_baseline
+    if on_baseline is None:
+        return on_turn
+    is_first = True
+
+    def check_and_tell(driven: DrivenRun) -> None:
+        nonlocal is_first
+        if is_first and not driven.earlier_events and driven.state.started is not None:
+            _start_baseline(project.driven[driven.run], driven.state.started, group, on_baseline)
+        is_first = False
+        if on_turn is not None:
+            on_turn(driven)
+
+    return check_and_tell
+
+
+def _start_baseline(
+    prepared: PreparedRun, started: RunStarted, group: TaskGroup, on_baseline: OnBaseline
+) -> None:
+    host, workflow = prepared.host, prepared.workflow
+    is_written = any(step.settings.baseline is not None for _, step, _ in all_steps(workflow))
+    if host.context.uses_models or is_written:
+        from podium.app.run.baseline import report_red_base
+
+        group.start_soon(report_red_base, host, workflow, started.inputs, started.tree, on_baseline)
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -32,6 +32,7 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
+from podium.core.queries.steps import all_steps
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
@@ -109,9 +110,16 @@ class StartedRun:
 
 
 def start_run(
-    project: Project, request: RunRequest, *, narrow: Callable[[Workflow], Workflow] | None = None
+    project: Project,
+    request: RunRequest,
+    *,
+    narrow: Callable[[Workflow], Workflow] | None = None,
+    on_trial: Callable[[str], None] = lambda _: None,
 ) -> StartedRun:
-    """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow."""
+    """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow.
+
+    `on_trial` is told which gates run on the base first, because a red one refuses the run.
+    """
     definition = request.definition
     path = definition.file.resolve()
     source = RunSource(
@@ -143,6 +151,10 @@ def start_run(
         accepts=("*",) if host.context.agents_simulated else request.accepts,
     )
     start = start_message(prepared, facts, request.inputs, tree, no_human=request.no_human)
+    if any(step.settings.baseline == "refuse" for _, step, _ in all_steps(workflow)):
+        from podium.app.run.baseline import refuse_red_base
+
+        refuse_red_base(host, workflow, start.inputs, tree, on_trial)
     create(project, prepared, definition, source, start)
     return StartedRun(prepared, uncommitted)
 

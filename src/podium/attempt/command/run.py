@@ -13,7 +13,7 @@ from anyio import to_thread
 from podium.attempt import artifacts
 from podium.attempt.change_policy import objection, protected
 from podium.attempt.command import evidence
-from podium.attempt.command.baseline import baseline_tests, with_known_failures
+from podium.attempt.command.baseline import baseline_tests, remember_pass, with_known_failures
 from podium.attempt.command.checkout import CommandAttempt, keeps_changes, open_checkout, run_in
 from podium.attempt.command.earlier_tests import judge_tests
 from podium.attempt.command.failure_facts import failure_facts
@@ -139,7 +139,10 @@ async def _run_and_check(
             return attempt_ended(
                 host, started, outcome.kind, outcome.reason, result=result, tree=started.start
             )
-        return await _verified(attempt, workspace, outcome, before)
+        ended = await _verified(attempt, workspace, outcome, before)
+        if ended.kind == "ok" and attempt.is_gate:
+            await to_thread.run_sync(remember_pass, attempt, workspace)
+        return ended
 
 
 async def _verified(

@@ -240,8 +240,8 @@ def _copy(
         return ()
     tracked = {path for path, _ in files(snapshot.listing)}
     copied: list[str] = []
-    for name in _files_of(host.project):
-        if name in tracked or not any(glob_matches(pattern, name) for pattern in request.copy):
+    for name in copied_files(host.project, request):
+        if name in tracked:
             continue
         if len(copied) >= MAX_COPIED_FILES:
             raise SetupFailed(f"workspace.copy matches more than {MAX_COPIED_FILES} files; name fewer")
@@ -251,6 +251,13 @@ def _copy(
             copy_file(source, fd, last, source.stat().st_mode & 0o755 | 0o600, owner)
         copied.append(name)
     return tuple(copied)
+
+
+def copied_files(project: Path, request: SetupRequest) -> Iterator[str]:
+    """The files of the project that `workspace.copy` names, whether git tracks them or not."""
+    for name in _files_of(project) if request.copy else ():
+        if any(glob_matches(pattern, name) for pattern in request.copy):
+            yield name
 
 
 def _files_of(root: Path) -> Iterator[str]:

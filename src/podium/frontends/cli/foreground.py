@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 import click
@@ -39,10 +39,14 @@ from podium.views.run.builder import RunViewBuilder
 from podium.views.run.questions import with_state
 from podium.views.run.view import RunView
 
+if TYPE_CHECKING:
+    from podium.app.gate_trials import GateReport
+
 TICK_S: Final = 0.12
 QUIET_TICK_S: Final = 0.5
 """For a display without moving parts."""
 DRAW_S: Final = 0.05
+BASELINE_HINT: Final = "`baseline: ignore` on the gate silences this; `refuse` does not start such a run"
 
 
 def is_terminal() -> bool:
@@ -64,12 +68,14 @@ class Foreground:
         asks: bool | None = None,
         detail: Detail = "normal",
         usual: Mapping[str, Millis] | None = None,
+        checks_base: bool = False,
     ) -> None:
         self._project = project
         self._run = run
         self._as_json = as_json
         self._asks = is_terminal() and not as_json if asks is None else asks
         self._detail = detail
+        self._checks_base = checks_base and detail != "quiet"
         self._live = Live(sys.stderr, detail=detail)
         self._live.upcoming = self._upcoming
         self._live.usual = usual or {}
@@ -98,7 +104,8 @@ class Foreground:
     @property
     def observer(self) -> Observer:
         prompt = InterruptPrompt(speaker(None), self.tell) if self._asks else None
-        return Observer(self.on_turn, self.on_progress, self.beside, prompt)
+        on_baseline = self.on_baseline if self._checks_base else None
+        return Observer(self.on_turn, self.on_progress, self.beside, prompt, on_baseline)
 
     def on_turn(self, driven: DrivenRun) -> None:
         if self._driven is None:
@@ -120,6 +127,15 @@ class Foreground:
                 progress.kind, progress.text, Millis(0), progress.until, progress.tokens, progress.usd
             )
             self._live.report(path, activity, wall_clock())
+
+    def on_baseline(self, report: GateReport) -> None:
+        from podium.app.run.baseline import describe
+
+        text = f"{describe(report)}\n  hint: {BASELINE_HINT}"
+        if self._as_json or self._is_hidden:
+            click.echo(text, err=True)
+        else:
+            self._live.above(text)
 
     def _upcoming(self, view: RunView) -> Sequence[str]:
         """The steps of the workflow that the run has not reached."""

@@ -48,6 +48,7 @@ def settings(context: CompileContext, step: StepOrGate, role: Role | None = None
         sandbox=SandboxSettings(**_merge_maps(context, file.sandbox, own_sandbox, step.sandbox)),
         workspace=_workspace(context, step),
         runs_on=step.runs_on or (role.runs_on if role is not None else None) or (),
+        baseline=(step.baseline or file.baseline) if step.verb == "run" else None,
         **(_worker_settings(context, step, role) if step.verb in {"agent", "review"} else {}),
     )
 

@@ -51,6 +51,7 @@ KEYS: Final = (
     "network",
     "protect",
     "max_parallel",
+    "baseline",
     "record",
 )
 SANDBOX_STRENGTHS: Final = ("none", "limits", "auto", "bubblewrap", "container")

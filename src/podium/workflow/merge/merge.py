@@ -22,7 +22,17 @@ from podium.workflow.source.nodes import Node, Path, SourceLocation, fields, nea
 ORDER: Final = (
     *("podium", "name", "description", "strict", "inputs", "vars", "env", "secrets"),
     *("agents", "roles", "people", "policies", "retries", "notify", "context"),
-    *("limits", "breaker", "max_parallel", "workspace", "sandbox", "network", "protect", "record"),
+    *(
+        "limits",
+        "breaker",
+        "max_parallel",
+        "workspace",
+        "sandbox",
+        "network",
+        "protect",
+        "baseline",
+        "record",
+    ),
     *("gates", "steps", "finally", "outputs"),
 )
 """The order of keys in a merged file."""

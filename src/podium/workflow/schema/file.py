@@ -141,6 +141,7 @@ class SharedKeys(Raw):
     network: Network | None = None
     protect: Texts = ()
     max_parallel: Positive = 4
+    baseline: Literal["warn", "refuse", "ignore"] | None = None
     record: Record | None = None
 
 

@@ -79,6 +79,7 @@ class StepOrGate(Raw):
     junit: str | None = None
     coverage: Coverage | None = None
     must_fail_before: bool = False
+    baseline: Literal["warn", "refuse", "ignore"] | None = None
     tests: TestsText | None = None
     exit_codes: Ints = ()
 

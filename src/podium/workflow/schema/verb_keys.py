@@ -18,7 +18,9 @@ _PROCESS_VERBS: Final = ("agent", "run", "review", "git", "wait")
 _BLOCK_VERBS: Final = ("steps", "build")
 
 VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("stdin", "junit", "coverage", "must_fail_before", "exit_codes", "tests"), ("run",)),
+    **dict.fromkeys(
+        ("stdin", "junit", "coverage", "must_fail_before", "baseline", "exit_codes", "tests"), ("run",)
+    ),
     **dict.fromkeys(("of", "min_score", "bar", "phrase"), ("review",)),
     **dict.fromkeys(("show", "approvals", "remind", "escalate"), ("human",)),
     **dict.fromkeys(("level", "veto", "by", "notify"), ("review", "human")),

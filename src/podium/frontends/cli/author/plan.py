@@ -45,22 +45,26 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     run` would refuse to start.
     """
     from podium.app.forecast.plan import plan
+    from podium.app.run.baseline import refusing_gates
     from podium.workflow.test_gates.listing import list_suites
 
     definition = load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     workflow = definition.workflow
     history = stored_history(project_root(file.parent), workflow)
-    forecast = plan(workflow, parse_inputs(inputs, definition), history)
+    values = parse_inputs(inputs, definition)
+    forecast = plan(workflow, values, history)
     suites = list_suites(workflow)
+    refusing = [gate.listed.label for gate in refusing_gates(workflow, values)]
     if as_json:
         listed = [suite._asdict() for suite in suites]
-        click.echo(json.dumps({**_data(forecast), "test_gates": listed}, indent=2, ensure_ascii=False))
+        data = {**_data(forecast), "test_gates": listed, "green_base_gates": refusing}
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        _tell(forecast, [suite.described for suite in suites])
+        _tell(forecast, [suite.described for suite in suites], refusing)
     return 2 if forecast.refusals else 0
 
 
-def _tell(forecast: Plan, suites: list[str]) -> None:
+def _tell(forecast: Plan, suites: list[str], refusing: list[str]) -> None:
     click.echo(f"{forecast.workflow:<14}{'likely':>9}{'least':>9}{'most':>9}")
     for unit, row in forecast.ranges.items():
         click.echo(f"  {NAMES[unit]:<12}{_cells(unit, row)}".rstrip())
@@ -77,6 +81,8 @@ def _tell(forecast: Plan, suites: list[str]) -> None:
         )
     if suites:
         click.echo(f"\nruns tests, so those from before the work must pass too: {', '.join(suites)}")
+    if refusing:
+        click.echo(f"\nmust pass on the base, or podium run does not start: {', '.join(refusing)}")
     for refusal in forecast.refusals:
         click.echo(f"\npodium run refuses it: {refusal}")
 

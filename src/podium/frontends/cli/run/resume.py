@@ -72,7 +72,8 @@ def command(  # noqa: PLR0913  # one argument per option
     if detach:
         return run_detached(project, run, as_json=as_json)
     commands = (Resume(getpass.getuser()),) if status == "paused" else ()
-    with Foreground(project, run, as_json=as_json, detail=detail) as display:
+    # A run that was started with --detach is driven here from its beginning.
+    with Foreground(project, run, as_json=as_json, detail=detail, checks_base=True) as display:
         park: Park = "clock" if until_idle else display.parks
         driving = partial(project.commands.drive, run, *commands, park=park, observer=display.observer)
         return finish(project, run, display, anyio.run(driving))

@@ -129,7 +129,8 @@ def command(  # noqa: PLR0913  # one argument per option
     history = project.queries.history(workflow)
     forecast = _forecast(workflow, request, history)
     accepts = _accepted(workflow, request, yes=yes)
-    started = project.commands.start(replace(request, accepts=accepts, history=history))
+    request = replace(request, accepts=accepts, history=history)
+    started = project.commands.start(request, on_trial=partial(_announce, detail))
     if detail != "quiet":
         _warn(started)
         click.echo(forecast, err=True)
@@ -137,7 +138,8 @@ def command(  # noqa: PLR0913  # one argument per option
     if detach:
         return run_detached(project, started.run, as_json=as_json)
     usual = usual_times(history)
-    with Foreground(project, started.run, as_json=as_json, detail=detail, usual=usual) as display:
+    display = Foreground(project, started.run, as_json=as_json, detail=detail, usual=usual, checks_base=True)
+    with display:
         driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
         code = finish(project, started.run, display, anyio.run(driving))
     if output is not None:
@@ -155,6 +157,11 @@ def _check_options(*, record: Path | None, replay: Path | None, output: str | No
 def _print_warnings(definition: LoadedWorkflow, detail: Detail) -> None:
     for warning in definition.warnings if detail != "quiet" else ():
         click.echo(warning.render(), err=True)
+
+
+def _announce(detail: Detail, gate: str) -> None:
+    if detail != "quiet":
+        click.echo(f"trying {gate}", err=True)
 
 
 def _check_output(workflow: Workflow, name: str | None) -> None:
