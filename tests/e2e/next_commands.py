@@ -139,7 +139,7 @@ CASES: dict[str, Case] = {
     "an agent touched other files": failing(
         ", touches: [a.txt]", "- {match: {}, text: Done., write: {b.txt: x}}\n"
     ),
-    "protected files were changed, and nobody may be asked": failing(
+    "protected files were changed, and --no-human forbids asking": failing(
         ", protect: [secret.txt]",
         "- {match: {}, text: Done., write: {secret.txt: x}}\n",
         files={"secret.txt": "old\n"},
@@ -210,7 +210,7 @@ CASES: dict[str, Case] = {
             {"w.yaml": (project.root / "w.yaml").read_text().replace("calls: 1", "calls: 4")}
         ),
     ),
-    "somebody cancelled it": Case(f"{AGENTS}steps:\n{GAP}", code=6, then=then_calls("cancel")),
+    "a person cancelled it": Case(f"{AGENTS}steps:\n{GAP}", code=6, then=then_calls("cancel")),
     "it waits for an approval": Case(
         f"{AGENTS}steps:\n  write: {{{WORK}}}\n  ask: {{human: 'Ship it?'}}\n",
         code=6,

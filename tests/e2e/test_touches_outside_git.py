@@ -1,4 +1,4 @@
-"""Outside of git a step is held to its `touches` at every level of the sandbox (issue 16, C6)."""
+"""Outside of git the `touches` of a step are enforced at every level of the sandbox (issue 16, C6)."""
 
 from __future__ import annotations
 

@@ -50,5 +50,25 @@ def test_the_settings_are_loaded_in_the_sandbox_or_the_message_says_how(
             assert "or add --configLoader=runner" in _message(done)
 
 
+def test_with_the_option_that_the_guide_names_the_settings_are_loaded_without_the_folder(
+    tmp_path: Path,
+) -> None:
+    modules = ROOT / ".venv-js/node_modules"
+    if subprocess.run(["sh", ROOT / "tools/js_runners.sh"], capture_output=True, check=False).returncode:
+        pytest.skip("vitest is not installed")
+    flow = FILES["flow.yaml"].replace("[npm, test]", "npx vitest run --configLoader=runner")
+    # Only the settings tell that this file has tests.
+    named = {"checks/app.check.js": FILES["checks/app.test.js"]}
+    settings = {"vitest.config.mjs": FILES["vitest.config.mjs"].replace("*.test.js", "*.check.js")}
+    files = {name: text for name, text in FILES.items() if name != "checks/app.test.js"}
+    with closing(new_project(tmp_path, {**files, **named, **settings, "flow.yaml": flow})) as project:
+        link_modules(project.root / "node_modules", modules)
+
+        done = project.podium("run", "flow.yaml", "--sandbox", "bubblewrap", "--json", timeout_s=120)
+
+        assert done.code == 0, done.out
+        assert not (project.root / "node_modules/.vite-temp").exists()
+
+
 def _message(done: Ended) -> str:
     return str(next(step["message"] for step in done.data()["steps"] if step["path"] == "check"))

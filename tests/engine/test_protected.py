@@ -1,4 +1,4 @@
-"""Protected files in a real run: parked for a person, allowed or refused, and refused where nobody may be asked."""
+"""Protected files in a real run: parked for a person, allowed or refused, and refused where no person may be asked."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ A gate that starts one of these tools must also pass with these files as they we
 counts with the files of every tool that runs tests, because tests may start anything; a linter with its own; a command such as
 `make lint`, whose tools its words do not name, with all. Test files, snapshots and fixtures come on top.
 
-`protect: [$SETTINGS]` stands for all files of this page: on a gate they are taken from before the work, on a step a person is
+`protect: [$SETTINGS]` names all files of this page: on a gate they are taken from before the work, on a step a person is
 asked if one of them changes.
 
 Some rows have a rule of their own:

@@ -66,7 +66,7 @@ def find_send_back(
         why = (
             "no step of it can continue there"
             if merged
-            else f'there is no branch "{onto}" or nothing to move'
+            else f'branch "{onto}" does not exist, or the run has no work to move'
         )
         raise ConfigurationError(f"cannot move the work of the run onto a branch: {why}")
     return _send_back(merged, author)

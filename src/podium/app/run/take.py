@@ -196,7 +196,7 @@ def _step_at(prepared: PreparedRun, events: Sequence[Event], visit: StepView) ->
     if not isinstance(step.verb, Agent) or step.verb.judge:
         what = "is a review" if isinstance(step.verb, Agent) else "is not the work of an agent"
         raise ConfigurationError(
-            f"step {visit.path} {what}, so there is no program to open", code="not_an_agent"
+            f"step {visit.path} {what}: only the step of one agent can be taken over", code="not_an_agent"
         )
     agents = prepared.host.agents
     if prepared.host.context.agents_simulated:
