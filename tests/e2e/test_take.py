@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -170,6 +172,31 @@ def test_the_work_is_still_there_after_the_terminal_was_closed(project: Project)
         tmux.wait_for("land committed")
     assert "2 earlier messages" in screen
     assert "'good.py'" in screen
+
+
+def test_the_work_is_still_there_after_podium_was_killed(project: Project) -> None:
+    waiting = failed_run(project, "ask", code=6)
+    with in_tmux(project, "take", waiting, "implement", columns=120, rows=40) as tmux:
+        tmux.wait_for(OPENED)
+        tmux.type("write src/good.py")
+        tmux.wait_for("wrote src/good.py")
+        until(lambda: "good.py" in saved_files(project) or None, "the work is saved")
+        (shell,) = tmux.run("display-message", "-p", "#{pane_pid}").split()
+        (podium,) = Path(f"/proc/{shell}/task/{shell}/children").read_text("utf-8").split()
+        os.kill(int(podium), signal.SIGKILL)
+        until(lambda: None if project.marked() else True, "the end of all processes")
+
+    with in_tmux(project, "take", waiting, "implement", columns=120, rows=40) as tmux:
+        screen = use(tmux)
+        tmux.wait_for("land committed")
+    assert "2 earlier messages" in screen
+    assert "'good.py'" in screen
+    assert project.leftovers() == []
+
+
+def saved_files(project: Project) -> str:
+    refs = project.git("for-each-ref", "--format=%(refname)", "refs/podium").split()
+    return "".join(project.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
 
 
 def test_without_a_sandbox_it_is_refused_unless_typed(project: Project) -> None:

@@ -28,7 +28,7 @@ from podium.errors import ConfigurationError, PodiumError
 from podium.files.project_paths import ProjectPaths
 
 OnBaseline = Callable[[GateReport], None]
-TOLD: Final = ("red", "missing", "timeout", "error")
+REPORTED: Final = ("red", "missing", "timeout", "error")
 
 
 def refuse_red_base(
@@ -51,7 +51,7 @@ def refuse_red_base(
                 reports.append(await try_gate(base, gate, tree))
             return reports
 
-    red = [report for report in anyio.run(check) if report.status in TOLD]
+    red = [report for report in anyio.run(check) if report.status in REPORTED]
     if red:
         lines = "\n".join(f"  {describe(report)}" for report in red)
         raise ConfigurationError(
@@ -81,7 +81,7 @@ async def report_red_base(
         async with _beside(host) as base:
             for gate in gates:
                 report = await try_gate(base, gate, tree)
-                if report.status in TOLD:
+                if report.status in REPORTED:
                     on_baseline(report)
 
 

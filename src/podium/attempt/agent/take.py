@@ -1,17 +1,21 @@
 """An attempt that a person does in the agent's own program, at a terminal, and that is judged like any other.
 
 The workspace, the sandbox and the broker are those of the agent. The person continues where the step's last attempt ended:
-with its files, and in its conversation if that was recorded. There is no time limit: a person may think for long.
+with its files, and in its conversation if that was recorded. No time limit applies: a person may think for long.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+import anyio
 from anyio import CancelScope, get_cancelled_exc_class, to_thread
 
 from podium.attempt.agent import assess
@@ -27,12 +31,18 @@ from podium.attempt.taking import Taking
 from podium.attempt.workspace.workspace import Workspace, capture_change, open_workspace
 from podium.core.events import AttemptEnded, AttemptTaken
 from podium.core.types import MicroUsd, Tree
-from podium.errors import ConfigurationError
+from podium.errors import ConfigurationError, PodiumError
 from podium.git.repository import attempt_ref, commit_of, has_tree, refs, tree_of
 from podium.ports.agent import AgentResult, InteractiveAgent, PriorSession, ProgramSpec, Usage
 from podium.process.launch import Finished, Launch
 from podium.process.run import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
 from podium.workflow.contracts.single_json import NotOneValue, one_json
+
+SAVE_S: Final = 2.0
+"""How much of a person's work may be lost if Podium is killed."""
+SAVE_SHARE: Final = 20
+"""Saving takes at most one part in so many of the time."""
+TERMINAL_VARIABLES: Final = ("TERM", "COLORTERM")
 
 
 async def take(attempt: AgentAttempt, worker: ResolvedAgent, taking: Taking) -> AttemptEnded:
@@ -63,13 +73,20 @@ async def _use_program(
     program: ProgramSpec,
 ) -> Finished:
     def at_terminal(launch: Launch) -> Launch:
-        return replace(launch, terminal=taking.terminal, timeout_s=math.inf)
+        env = {**launch.env, **_terminal_env(attempt.host.host_env)}
+        return replace(launch, env=env, terminal=taking.terminal, timeout_s=math.inf)
+
+    async def save() -> None:
+        await _keep(attempt, worker, workspace, adapter, program, None)
+        # The links of the toolchain are in use.
+        await capture_change(attempt.host, replace(workspace, links=()), attempt.started)
 
     request = attempt.exchange.request
     assert request is not None
     try:
         with taking.open_terminal(_notice(attempt, worker, is_continued=request.session is not None)):
-            end = await run_program(attempt, worker, workspace, program, adjust=at_terminal)
+            running = partial(run_program, attempt, worker, workspace, program, adjust=at_terminal)
+            end = await (running() if workspace.snapshot is None else _with_saves(running, save))
     except get_cancelled_exc_class():
         # The terminal may have been closed by mistake: the work is there when the person takes the step again.
         with CancelScope(shield=True):
@@ -78,6 +95,37 @@ async def _use_program(
         raise
     await _keep(attempt, worker, workspace, adapter, program, end)
     return end.finished
+
+
+async def _with_saves(
+    running: Callable[[], Awaitable[ProgramEnd]], save: Callable[[], Awaitable[None]]
+) -> ProgramEnd:
+    """Run the program, and save files and conversation again and again: Podium may be killed, and its folders cleared."""
+
+    async def keep_saving() -> None:
+        pause = SAVE_S
+        while True:
+            await anyio.sleep(pause)
+            begun = time.monotonic()
+            with suppress(PodiumError, OSError):
+                await save()
+            # In a large tree a save takes a while.
+            pause = max(SAVE_S, SAVE_SHARE * (time.monotonic() - begun))
+
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(keep_saving)
+            end = await running()
+            group.cancel_scope.cancel()
+    except ExceptionGroup as failed:
+        # What saving raises is suppressed, so there is exactly one.
+        raise failed.exceptions[0] from None
+    return end
+
+
+def _terminal_env(host_env: Mapping[str, str]) -> dict[str, str]:
+    """What the program has to know about the person's terminal; other processes get `dumb`."""
+    return {name: host_env[name] for name in TERMINAL_VARIABLES if host_env.get(name)}
 
 
 async def _keep(

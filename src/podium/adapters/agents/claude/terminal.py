@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from podium.adapters.agents.shared.handover import task_context
 from podium.adapters.agents.shared.json_lines import JsonLines, count_of
 from podium.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest, AgentResult, Usage
@@ -29,12 +30,6 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 }
 KEY_TAIL: Final = 20
 """The program stores the end of a key that a person has confirmed."""
-TASK: Final = """\
-A person has taken over this step and works with you at a terminal. Do what the person asks. For context, this is the task
-of the step, and its result is judged by the same checks:
-
-{prompt}
-"""
 
 
 def files_of(request: AgentRequest, *, key: str | None) -> dict[str, bytes]:
@@ -47,10 +42,9 @@ def files_of(request: AgentRequest, *, key: str | None) -> dict[str, bytes]:
     }
     if key:
         state["customApiKeyResponses"] = {"approved": [key[-KEY_TAIL:]], "rejected": []}
-    system = "\n\n".join(filter(None, (request.system, TASK.format(prompt=request.prompt))))
     return {
         STATE_FILE: json.dumps(state).encode(),
-        SYSTEM_FILE: system.encode("utf-8", "replace"),
+        SYSTEM_FILE: task_context(request).encode("utf-8", "replace"),
     }
 
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from podium.adapters.agents.codex import AGENT, CREDENTIALS, EFFORTS
+from podium.adapters.agents.codex import AGENT, CREDENTIALS, EFFORTS, terminal
 from podium.adapters.agents.codex.stream import CodexConversation
 from podium.adapters.agents.codex.strict_schema import strict
 from podium.adapters.agents.shared.broker import (
@@ -27,11 +28,12 @@ from podium.adapters.agents.shared.broker import (
     server_tools,
     service,
 )
+from podium.adapters.agents.shared.handover import task_context
 from podium.adapters.agents.shared.program_keys import check_command, hosts_of, mcp_servers, options
 from podium.adapters.agents.shared.settings import address, seconds, wrong
 from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
-from podium.ports.agent import AgentRequest, ProgramSpec
+from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.ports.sandbox import Service
 
 BASE_URL: Final = "https://api.openai.com/v1"
@@ -42,6 +44,7 @@ FOLDER: Final = ".codex"
 LOGIN_FILE: Final = f"{FOLDER}/auth.json"
 PATHS: Final = ("POST /responses", "POST /responses/compact")
 """The API calls it needs for its model; not those for files or the account."""
+SESSION_FILES: Final = (f"{FOLDER}/sessions/*/*/*/*.jsonl",)
 SCHEMA_FILE: Final = f"{FOLDER}/answer.schema.json"
 REQUEST_RETRIES: Final = 1
 STREAM_RETRIES: Final = 2
@@ -105,10 +108,7 @@ class Codex:
             ),
             env=_environment(request),
             stdin=_bytes(request.prompt),
-            network=(
-                *(() if is_brokered(request) else _network(request)),
-                *hosts_of(mcp_servers(request)),
-            ),
+            network=_hosts(request),
             service=_service(request),
             login=LOGIN_FILE if _auth(request) == "login" else None,
             files={
@@ -117,10 +117,41 @@ class Codex:
                 **_images(request),
                 **({} if session is None else session.files),
             },
-            session_files=(f"{FOLDER}/sessions/*/*/*/*.jsonl",),
+            session_files=SESSION_FILES,
             streams_progress=True,
         )
         return program, CodexConversation(request, auth_hint=_auth_hint(request))
+
+    def open(self, request: AgentRequest) -> ProgramSpec:
+        session = request.session
+        config = _config(replace(request, system=task_context(request)), **terminal.TABLES)
+        return ProgramSpec(
+            argv=(
+                *_program(request),
+                *(() if session is None else ("resume", session.id)),
+                *terminal.FLAGS,
+                *options(request, OPTIONS),
+                *(flag for flag in _flags(request, structured=False) if flag != "--ephemeral"),
+            ),
+            env=_environment(request),
+            files={
+                f"{FOLDER}/config.toml": _bytes(config),
+                **_login_file(request),
+                **_images(request),
+                **({} if session is None else session.files),
+            },
+            session_files=SESSION_FILES,
+            network=_hosts(request),
+            service=_service(request),
+            login=LOGIN_FILE if _auth(request) == "login" else None,
+        )
+
+    def read_conversation(self, files: Mapping[str, bytes], request: AgentRequest) -> AgentResult:
+        return terminal.read_conversation(files, request)
+
+
+def _hosts(request: AgentRequest) -> tuple[str, ...]:
+    return (*(() if is_brokered(request) else _network(request)), *hosts_of(mcp_servers(request)))
 
 
 def _environment(request: AgentRequest) -> dict[str, str]:
@@ -200,9 +231,9 @@ def _sandbox(request: AgentRequest) -> str:
     return "read-only" if request.judge else "workspace-write"
 
 
-def _config(request: AgentRequest) -> str:
+def _config(request: AgentRequest, **tables: Mapping[str, Any]) -> str:
     lines = [f"{key} = {_toml(value)}" for key, value in _settings(request).items()]
-    for title, table in _tables(request).items():
+    for title, table in {**_tables(request), **tables}.items():
         lines += ["", f"[{title}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
     return "\n".join(lines) + "\n"
 

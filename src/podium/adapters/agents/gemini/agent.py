@@ -16,15 +16,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from podium.adapters.agents.gemini import AGENT, CREDENTIALS
+from podium.adapters.agents.gemini import AGENT, CREDENTIALS, terminal
 from podium.adapters.agents.gemini.stream import GeminiConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
+from podium.adapters.agents.shared.handover import task_context
 from podium.adapters.agents.shared.settings import address, count, wrong
 from podium.credentials import key_names, missing
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentRequest, ProgramSpec
+from podium.ports.agent import AgentRequest, AgentResult, ProgramSpec
 from podium.ports.sandbox import Service
 
 BASE_URL: Final = "https://generativelanguage.googleapis.com"
@@ -74,42 +76,69 @@ class Gemini:
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, GeminiConversation]:
         tools = _tools(request)
         command = f"podium-{request.nonce}"
-        system = f"system-{request.nonce}.md"
         model = request.model or AGENT.model
-        files = {
-            ".gemini/settings.json": json.dumps(_settings(request, tools, system), indent=1),
-            ".gemini/allowed.toml": _policy(tools),
+        system = _system_file(request)
+        texts = {
+            **_files(request, tools, _settings(request, tools, system)),
             f".gemini/commands/{command}.toml": 'prompt = "What follows the next line is the request."\n',
             **({f".gemini/{system}": request.system} if request.system else {}),
-            # A fixed project name: the program finds conversations by it, and each attempt has another folder.
-            ".gemini/projects.json": json.dumps({"projects": {str(request.cwd.resolve()): PROJECT_NAME}}),
-            f".gemini/tmp/{PROJECT_NAME}/.project_root": str(request.cwd.resolve()),
         }
-        argv = (
-            _program(request),
-            "--output-format=stream-json",
-            f"--model={model}",
-            f"--policy={request.home / '.gemini/allowed.toml'}",
-            "--extensions=none",
-            *(() if request.session is None else (f"--resume={request.session.id}",)),
-        )
-        program = ProgramSpec(
-            argv=argv,
-            env=_environment(request),
+        program = replace(
+            _program_of(request, tools, texts),
             stdin=f"/{command}\n{request.prompt}".encode("utf-8", "surrogateescape"),
-            network=() if is_brokered(request) else (host_of(_base_url(request)),),
-            service=_service(request, tools),
-            files={
-                **{name: text.encode("utf-8", "surrogateescape") for name, text in files.items()},
-                **({} if request.session is None else request.session.files),
-            },
-            session_files=(f".gemini/tmp/{PROJECT_NAME}/chats/session-*.jsonl",),
             streams_progress=True,
             report=REPORT,
         )
+        program = replace(program, argv=(program.argv[0], "--output-format=stream-json", *program.argv[1:]))
         missing_key = missing(CREDENTIALS, request.config, request.env)
         wants_value = request.schema is not None
         return program, GeminiConversation(model, wants_value=wants_value, missing_key=missing_key)
+
+    def open(self, request: AgentRequest) -> ProgramSpec:
+        tools, system = _tools(request), _system_file(request)
+        settings = terminal.settings_of(_settings(request, tools, system))
+        texts = {**_files(request, tools, settings), f".gemini/{system}": task_context(request)}
+        program = _program_of(request, tools, texts)
+        return replace(program, env={**program.env, "NO_COLOR": ""})
+
+    def read_conversation(self, files: Mapping[str, bytes], request: AgentRequest) -> AgentResult:
+        return terminal.read_conversation(files, request)
+
+
+def _system_file(request: AgentRequest) -> str:
+    """Its name contains the nonce, so no file of the tree has it: the program reads this text and no GEMINI.md."""
+    return f"system-{request.nonce}.md"
+
+
+def _files(request: AgentRequest, tools: tuple[str, ...], settings: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        ".gemini/settings.json": json.dumps(settings, indent=1),
+        ".gemini/allowed.toml": _policy(tools),
+        # A fixed project name: the program finds conversations by it, and each attempt has another folder.
+        ".gemini/projects.json": json.dumps({"projects": {str(request.cwd.resolve()): PROJECT_NAME}}),
+        f".gemini/tmp/{PROJECT_NAME}/.project_root": str(request.cwd.resolve()),
+    }
+
+
+def _program_of(request: AgentRequest, tools: tuple[str, ...], texts: Mapping[str, str]) -> ProgramSpec:
+    session = request.session
+    return ProgramSpec(
+        argv=(
+            _program(request),
+            f"--model={request.model or AGENT.model}",
+            f"--policy={request.home / '.gemini/allowed.toml'}",
+            "--extensions=none",
+            *(() if session is None else (f"--resume={session.id}",)),
+        ),
+        env=_environment(request),
+        network=() if is_brokered(request) else (host_of(_base_url(request)),),
+        service=_service(request, tools),
+        files={
+            **{name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()},
+            **({} if session is None else session.files),
+        },
+        session_files=(f".gemini/tmp/{PROJECT_NAME}/chats/session-*.jsonl",),
+    )
 
 
 def _key(config: Mapping[str, Any]) -> str:
@@ -140,7 +169,6 @@ def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dic
         "model": {"maxSessionTurns": _number(request, "max_turns", MAX_TURNS), "skipNextSpeakerCheck": True},
         **_thinking(request),
         "tools": {"core": list(tools)},
-        # Contains the nonce, so no file of the tree has this name: it reads the role's text and no GEMINI.md.
         "context": {"fileName": system},
         "advanced": {"ignoreLocalEnv": True},
         "hooksConfig": {"enabled": False},
