@@ -212,3 +212,14 @@ def test_no_document_makes_loading_raise(data: Any, steps: Any) -> None:
         path.write_text(json.dumps({**data, "podium": 1, "steps": steps}), "utf-8")
         actual = load(path, project=Path(folder), agent_types=agent_types())
         assert actual.errors or actual.workflow is not None
+
+
+def test_the_stored_document_of_a_run_replaces_what_its_file_means_today(tmp_path: Path) -> None:
+    texts = {name: f"podium: 1\nname: {name}\nsteps: {{a: {{run: {name}}}}}\n" for name in ("now", "then")}
+    write(tmp_path, {f"{name}.yaml": text for name, text in texts.items()})
+    before = load(tmp_path / "then.yaml", agent_types=agent_types())
+    assert before.context is not None and before.workflow is not None
+    actual = load(tmp_path / "now.yaml", agent_types=agent_types(), document=before.context.raw)
+    assert actual.workflow is not None
+    assert actual.workflow.fingerprint == before.workflow.fingerprint
+    assert actual.workflow.name == "then"

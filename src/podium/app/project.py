@@ -90,13 +90,23 @@ class Project:
         return matches[0]
 
     def load(
-        self, file: Path, *, settings: Mapping[str, Any] | None = None, is_started: bool = False
+        self,
+        file: Path,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        is_started: bool = False,
+        document: Mapping[str, Any] | None = None,
     ) -> LoadedWorkflow:
         """Read and check a workflow; raises with all its mistakes."""
         from podium.app.author.load import load_workflow
 
         return load_workflow(
-            file, user_dir=self.user_dir, project=self.root, settings=settings, is_started=is_started
+            file,
+            user_dir=self.user_dir,
+            project=self.root,
+            settings=settings,
+            is_started=is_started,
+            document=document,
         )
 
     def prepare(self, head: RunHead) -> PreparedRun:

@@ -27,7 +27,7 @@ from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Feature, Step
 from podium.workflow.schema.verb_keys import all_steps, check_file, check_step, components_of
 from podium.workflow.source.files import is_inside, is_prompt_file, leads_outside, read_tree
-from podium.workflow.source.nodes import plain
+from podium.workflow.source.nodes import node_from_value, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class LoadOptions:
     user_dir: Path | None = None
     overrides: Mapping[str, Any] | None = None
     parents: tuple[Path, ...] = ()
+    document: Mapping[str, Any] | None = None
+    """The merged document of a stored run, which replaces what its unchanged files would become today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,9 @@ def context_of(
 ) -> GatheredSource:
     """Merges and checks sources; messages and relative names start from `path`."""
     merged = merge(sources)
+    if options.document is not None:
+        root = node_from_value(options.document, merged.root.place)
+        merged = replace(merged, root=root, problems=())
     nothing: Reading[File] = Reading(None, (), frozenset())
     reading = read(File, merged.value, source=merged.source) if sources.chain else nothing
     problems = [*merged.problems, *(problem_at(merged.origin, fault) for fault in reading.faults)]
@@ -82,7 +87,9 @@ def context_of(
         broken=reading.broken,
         own_agent_keys=merged.own_agent_keys,
     )
-    inner = replace(options, project=sources.project, parents=(*options.parents, path.resolve()))
+    inner = replace(
+        options, project=sources.project, parents=(*options.parents, path.resolve()), document=None
+    )
     files = _NamedFiles(inner, context, base=None if path.is_absolute() else Path.cwd())
     files.read_all()
     return GatheredSource(files.context(), (*problems, *files.problems), (*sources.paths, *files.paths))

@@ -38,7 +38,7 @@ class Loaded:
         return tuple(problem for problem in self.problems if not problem.warning)
 
 
-def load(
+def load(  # noqa: PLR0913  # each is a choice of the caller, by name
     path: Path | str,
     *,
     agent_types: AgentTypes,
@@ -48,14 +48,17 @@ def load(
     inputs: Mapping[str, Any] | None = None,
     sandbox: str | None = None,
     is_started: bool = False,
+    document: Mapping[str, Any] | None = None,
 ) -> Loaded:
     """`agent_types` are the agents that a file may name, with their capabilities.
 
     `inputs` are values for the workflow's inputs; None leaves them unchecked, as `validate` does. `sandbox` is the
     strongest level of this machine, if known. `is_started` says that a run has started with the file, which was accepted then
-    with all that loosens the defaults.
+    with all that loosens the defaults. `document` is what the files meant when a stored run was started.
     """
-    options = LoadOptions(agent_types, project=project, user_dir=user_dir, overrides=overrides)
+    options = LoadOptions(
+        agent_types, project=project, user_dir=user_dir, overrides=overrides, document=document
+    )
     gathered = gather_context(options, Path(path), inputs=inputs)
     problems = [problem for problem in gathered.problems if not (is_started and loosens_default(problem))]
     if gathered.context is not None:

@@ -95,8 +95,10 @@ def load_workflow(
     project: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     is_started: bool = False,
+    document: Mapping[str, Any] | None = None,
 ) -> LoadedWorkflow:
-    """Raises with all mistakes of the file. `is_started` says that it is the definition of a stored run."""
+    """Raises with all mistakes of the file. `is_started` says that it is the definition of a stored run, which may have been
+    stored as `document`."""
     loaded = load(
         path,
         agent_types=agent_types(),
@@ -104,6 +106,7 @@ def load_workflow(
         project=project,
         overrides=settings,
         is_started=is_started,
+        document=document,
     )
     if loaded.workflow is None:
         raise _mistakes(Checked(path, loaded.problems))

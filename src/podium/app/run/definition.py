@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from podium.adapters.agents.registry import agent_types
 from podium.files import atomic
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 BLOBS: Final = "blobs"
 DEFINITION: Final = "definition.json"
 PROJECT: Final = "files/project/"
+USER: Final = "files/user/"
 YOUNG_S: Final = 3600
 
 
@@ -61,6 +62,25 @@ def read_stored_texts(state_dir: Path, head: RunHead) -> dict[str, bytes]:
     """What was kept for a run, as far as it is still there."""
     blobs = {name: state_dir / BLOBS / digest for name, digest in stored_hashes(head).items()}
     return {name: path.read_bytes() for name, path in blobs.items() if path.is_file()}
+
+
+def stored_document(project: Project, head: RunHead) -> Mapping[str, Any] | None:
+    """The merged document that a run was started with; None if it was not stored, or people have changed a file since."""
+    contents = read_stored_texts(project.paths.state_dir, head)
+    definition = contents.get(DEFINITION)
+    if definition is None or any(_is_changed(project, *stored) for stored in contents.items()):
+        return None
+    document: Mapping[str, Any] = json.loads(definition)["document"]
+    return document
+
+
+def _is_changed(project: Project, name: str, content: bytes) -> bool:
+    homes = {PROJECT: project.root, USER: project.user_dir}
+    home, root = next(((home, root) for home, root in homes.items() if name.startswith(home)), ("", None))
+    if root is None:
+        return False
+    path = root / name.removeprefix(home)
+    return not path.is_file() or path.read_bytes() != content
 
 
 def workflow_text(paths: ProjectPaths, head: RunHead) -> str:

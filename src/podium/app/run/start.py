@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import LoadedWorkflow
 from podium.app.run.cost_history import History, history_for, usual_of
-from podium.app.run.definition import keep_definition
+from podium.app.run.definition import keep_definition, stored_document
 from podium.app.run.preflight import (
     HostCapabilities,
     agents_not_ready,
@@ -247,9 +247,31 @@ def apply_source(workflow: Workflow, source: RunSource) -> Workflow:
 
 
 def workflow_of(project: Project, head: RunHead) -> Workflow:
-    """The workflow of a stored run, as it is now."""
+    """The workflow of a stored run: as it is now, or as it was stored if only Podium has changed since.
+
+    A newer version may translate a file of another format differently, or refuse it.
+    """
     source = RunSource.of(head)
-    return apply_source(load_source(project, source).workflow, source)
+    try:
+        current = load_source(project, source).workflow
+    except ConfigurationError:
+        stored = _stored_workflow(project, head, source)
+        if stored is None:
+            raise
+        return apply_source(stored, source)
+    if current.fingerprint != head.fingerprint:
+        current = _stored_workflow(project, head, source) or current
+    return apply_source(current, source)
+
+
+def _stored_workflow(project: Project, head: RunHead, source: RunSource) -> Workflow | None:
+    """None if a file has changed since the run was started, or its definition was not stored."""
+    document = stored_document(project, head)
+    if document is None:
+        return None
+    file = project.root / source.file
+    stored = project.load(file, settings=source.settings, is_started=True, document=document).workflow
+    return stored if stored.fingerprint == head.fingerprint else None
 
 
 def prepare_stored(project: Project, head: RunHead) -> PreparedRun:
