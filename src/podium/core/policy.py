@@ -102,6 +102,8 @@ class Retry:
     on_exhausted: Exhausted = "fail"
     stated: bool = False
     """True if the file sets `on_exhausted`; only then does it also apply when the visits are used up."""
+    per: Literal["visit", "run"] = "visit"
+    """With `run`, `attempts` is the number of failures in all visits together; a review counts its rejections."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ def _objecting(state: State, instance: Instance) -> Iterator[Instance]:
     children = list(fresh_children(state, instance))
     answer = None if instance.last_answer is None else state.instances.get(instance.last_answer)
     for child in (*children, *((answer,) if answer is not None else ())):
-        if child.ending is not None and child.ending.outcome not in CONTINUING_OUTCOMES:
+        if child.ending is not None and (_is_failed(child) or child.place.topic == "exhausted"):
             yield child
 
 

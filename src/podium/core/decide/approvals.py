@@ -70,8 +70,8 @@ def _rule_for(state: State, leaf: Leaf, verb: Human, now: Millis) -> PolicyRule 
     parent = state.instances[leaf.place.parent]
     if leaf.place.role == "question" and isinstance(parent.place.step.verb, Review):
         rule = oversight_of(state, parent, parent.place.step.verb.oversight, now, ends=leaf)
-        if isinstance(rule, PolicyRule) and leaf.place.topic == NO_VERDICT:
-            # The level says who has to see the work besides the reviewers. Here there is no verdict without a person.
+        if isinstance(rule, PolicyRule) and leaf.place.topic in (NO_VERDICT, "exhausted"):
+            # The level says who has to see the work besides the reviewers. Here nothing is decided without a person.
             return replace(rule, level="human", veto=Millis(0))
         return rule
     return oversight_of(state, leaf, verb.oversight, now)

@@ -12,7 +12,7 @@ from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import must_merge, queue_for_join
 from podium.core.decide.limit_text import limit_message
 from podium.core.decide.pass_rules import verdict_outcome
-from podium.core.decide.repeats import after_outside_failure, next_attempt
+from podium.core.decide.repeats import after_outside_failure, attempts_left, next_attempt
 from podium.core.events import AttemptEnded, AttemptQueued, Event, StepEnded, StepEntered
 from podium.core.model import Agent, Command, Git, Review
 from podium.core.payloads import RefusedMember
@@ -234,7 +234,7 @@ def _retry_or_fail(state: State, leaf: Leaf, failure: Failure, now: Millis) -> E
     advised = _apply_breaker(state, leaf, failure, now)
     if advised is not None:
         return advised
-    allowed = count_of(state, leaf, step.retry.attempts) + len(step.retry.degrade) + leaf.uncounted.granted
+    allowed = attempts_left(state, leaf) + len(step.retry.degrade) + leaf.uncounted.granted
     if leaf.tries + 1 < allowed and not _should_stop(leaf):
         return next_attempt(leaf, failure.feedback, now)
     return _apply_on_exhausted(state, leaf, failure, now)

@@ -8,11 +8,11 @@ from podium.core.decide import entry
 from podium.core.decide.approvals import oversight_of
 from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import final_tree, queue_for_join
-from podium.core.decide.repeats import retry_due
+from podium.core.decide.repeats import attempts_left, is_last_rejection, retry_due
 from podium.core.events import Event, StepEnded, StepReopened
 from podium.core.model import Block, Call, Gates, Review
 from podium.core.payloads import RefusedMember
-from podium.core.queries.evaluate import count_of, try_fill
+from podium.core.queries.evaluate import try_fill
 from podium.core.queries.graph import (
     HALTED,
     JUDGES,
@@ -130,9 +130,12 @@ def _routes_error(state: State, review: Scope) -> bool:
 def _apply_retry(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
     retry = scope.place.step.retry
     final = end.final or end.outcome in CONTINUING_OUTCOMES or end.limit_hit is not None or end.breaks_loop
-    if final or end.outcome == "aborted" or scope.expired or isinstance(scope.place.step.verb, JUDGES):
+    if final or end.outcome == "aborted" or scope.expired:
         return end
-    if scope.tries + 1 < count_of(state, scope, retry.attempts):
+    if isinstance(scope.place.step.verb, JUDGES):
+        is_last = end.outcome == "rejected" and is_last_rejection(state, scope)
+        return _ask_about_rejections(state, scope, end, now) if is_last else end
+    if scope.tries + 1 < attempts_left(state, scope):
         feedback = end.feedback or _failed_children(state, scope)
         due = retry_due(state, scope, now)
         return StepReopened(now, scope.place.path, scope.tries + 2, feedback, due=due)
@@ -166,6 +169,23 @@ def _ask_exhausted(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Ev
             return _accept_last(state, scope, end, now)
         case _:
             return end
+
+
+def _ask_about_rejections(state: State, review: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:
+    """A review that has rejected the work as often as it may asks a person whether to follow its route once more."""
+    retry = review.place.step.retry
+    if retry.on_exhausted != "human" or _may_not_ask(state):
+        return end._replace(outcome="failed", reason="exhausted")
+    answer = _answered_question(state, review, "exhausted")
+    if answer is None:
+        return entry.question_entry(state, review, "exhausted", now)
+    match (answer.result or {}).get("action"):
+        case "retry":
+            return end
+        case "accept":
+            return ScopeEnd("passed", "exhausted", result=end.result, score=end.score)
+        case _:
+            return end._replace(outcome="failed", reason="exhausted")
 
 
 def _last_fit(state: State, scope: Scope) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+from podium.core import addresses
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded
 from podium.core.model import Agent
 from podium.core.policy import Backoff
+from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import fresh_children
-from podium.core.state import Leaf, Scope, State
-from podium.core.types import GONE, Address, Millis
+from podium.core.state import Instance, Leaf, Scope, State
+from podium.core.types import CONTINUING_OUTCOMES, GONE, Address, Millis
 
 QUOTA_PAUSE = Millis(900_000)
 """How long to wait for a used-up quota that does not report when it resets."""
@@ -29,6 +31,29 @@ def next_attempt(leaf: Leaf, feedback: tuple[Address, ...], now: Millis) -> Even
         return AttemptQueued(now, path, "counted", feedback)
     due = Millis(now + backoff_delay(step.retry.backoff, leaf.tries + 1, path))
     return RetryScheduled(now, path, due, "counted", feedback)
+
+
+def attempts_left(state: State, instance: Instance) -> int:
+    """How many attempts this visit has, at least one; with `per: run`, the failures of earlier visits count too."""
+    retry = instance.place.step.retry
+    allowed = count_of(state, instance, retry.attempts)
+    return allowed if retry.per == "visit" else max(1, allowed - sum(_earlier_failures(state, instance)))
+
+
+def is_last_rejection(state: State, review: Scope) -> bool:
+    """Whether a rejection by this visit is the last that `per: run` allows."""
+    return review.place.step.retry.per == "run" and attempts_left(state, review) == 1
+
+
+def _earlier_failures(state: State, instance: Instance) -> Iterator[int]:
+    place = instance.place
+    for number in range(1, place.visit):
+        visit = state.instances[addresses.child(place.parent, place.step.name, number)]
+        assert visit.ending is not None
+        failed = visit.ending.outcome not in CONTINUING_OUTCOMES
+        # A person granted the others beyond the count.
+        granted = visit.uncounted.granted if isinstance(visit, Leaf) else 0
+        yield visit.tries + failed - granted
 
 
 def retry_due(state: State, scope: Scope, now: Millis) -> Millis | None:

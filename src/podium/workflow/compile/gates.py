@@ -163,4 +163,4 @@ def _estimate(raw: StepOrGate) -> Any:
 def _reviewer_retry(context: CompileContext, raw: StepOrGate, role: Role | None) -> Retry:
     """A reviewer gets one attempt; only malformed or lost answers are repeated. Visits belong to the review step."""
     retry = policy.retry(context, retry_layers(raw, role), OTHER_RETRY)
-    return replace(retry, visits=None)
+    return replace(retry, visits=None, attempts=1 if retry.per == "run" else retry.attempts, per="visit")

@@ -105,7 +105,7 @@ def _apply_layer(context: CompileContext, raw: parts.Retry | str, path: DocPath,
 def _merge_retry(context: CompileContext, raw: parts.Retry, base: Retry) -> Retry:
     values: dict[str, Any] = {
         name: getattr(raw, name)
-        for name in ("transient", "repair", "visits", "on_exhausted")
+        for name in ("per", "transient", "repair", "visits", "on_exhausted")
         if getattr(raw, name) is not None
     }
     if raw.attempts is not None:

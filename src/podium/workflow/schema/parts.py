@@ -96,6 +96,7 @@ def _constant_backoff(value: Any) -> Any:
 
 class Retry(Raw):
     attempts: CountText | None = None
+    per: Literal["visit", "run"] | None = None
     transient: Whole | None = None
     repair: Whole | None = None
     backoff: Annotated[Backoff, Short(_constant_backoff, _DURATION_TEXT)] | None = None

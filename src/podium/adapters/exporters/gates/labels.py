@@ -39,7 +39,9 @@ def gate_of(path: str, labels: GateLabels) -> str | None:
     """The id of the gate at an address, also of the question after its last retry; None if there is no gate."""
     inside = _INSIDE.fullmatch(path)
     if inside is not None and inside[2] == USED_UP:
-        return next((gate for name, gate in labels.gates.items() if name.startswith(f"{inside[1]}/")), None)
+        own = labels.gates.get(inside[1])
+        inner = (gate for name, gate in labels.gates.items() if name.startswith(f"{inside[1]}/"))
+        return own or next(inner, None)
     if inside is not None:
         return labels.gates.get(f"{inside[1]}/{inside[2]}")
     alone = _ALONE.fullmatch(path)

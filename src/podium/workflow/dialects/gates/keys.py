@@ -51,7 +51,7 @@ GATE: Final = Part(
         reviewer="`review` or `human`",
         on_pass="`on.passed`",
         on_fail="`on.rejected`, or another attempt",
-        max_retries="`retry.attempts`, or `retry.visits` of a gate that is a step",
+        max_retries="`retry: {attempts: N, per: run, on_exhausted: human}`; a gate of level `human` asks a person each time",
     ),
 )
 REVIEWER: Final = Part(

@@ -226,9 +226,18 @@ def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, transla
         "prompt": _prompt(step, root),
         "output": {"files": outputs} if outputs else None,
         "gates": [*proofs, *judges] or None,
-        "retry": None if retries is None else {"attempts": retries, "on_exhausted": "human"},
+        "retry": _retry(retries),
     }
     return new_node(native, step)
+
+
+def _retry(retries: Node | None) -> Any:
+    """`max_retries`: how often a gate may fail in the whole run before a person decides."""
+    if retries is None:
+        return None
+    # With 0 as with 1 a person decides about the first failure.
+    attempts = new_node(1, retries) if retries.value == 0 and retries.value is not False else retries
+    return {"attempts": attempts, "per": "run", "on_exhausted": "human"}
 
 
 def _performer(step: Node, translation: Translation) -> dict[str, Any]:
@@ -347,11 +356,11 @@ def _gate_step(step: Node, gate: Node, pipeline: Pipeline, translation: Translat
     judge = {key: node for key, node in fields(_judge(gate, step)).items() if key != "name"}
     back = pipeline.target(entries.get("on_fail"))
     on = pipeline.target(entries.get("on_pass"))
-    retries = entries.get("max_retries")
     native: dict[str, Any] = {
         **judge,
         "of": pipeline.step(_id(step)) if "review" in judge else None,
-        "retry": {"visits": retries} if retries is not None else None,
+        # A gate of level human asks a person each time.
+        "retry": _retry(entries.get("max_retries")) if "review" in judge else None,
         "on": {
             "passed": None if on in (None, pipeline.after(step)) else new_node(on, entries["on_pass"]),
             "rejected": None if back is None else new_node(back, entries["on_fail"]),
