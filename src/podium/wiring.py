@@ -74,15 +74,18 @@ def open_project(
     )
 
 
-def exporters_for(run_dir: Path, text: str, mask: Mask) -> tuple[RunExporter, ...]:
+def exporters_for(run_dir: Path, text: str, mask: Mask, project: Path) -> tuple[RunExporter, ...]:
     """The exporters for the format of a workflow file with this text."""
     if _NATIVE.search(text) is not None or not text:
         return ()
     from podium.adapters.exporters.gates.folder import GatesFolder
-    from podium.adapters.exporters.gates.labels import read_labels
+    from podium.adapters.exporters.gates.labels import file_name, read_labels
+    from podium.adapters.exporters.gates.shared_folder import SharedFolder
 
     labels = read_labels(text)
-    return () if labels is None else (GatesFolder(run_dir, labels, mask),)
+    if labels is None:
+        return ()
+    return (GatesFolder(run_dir, labels, mask, SharedFolder(project, run_dir.name, file_name(labels.id))),)
 
 
 def open_stage(root: Path, staged: TestProject) -> tuple[Project, Scripted | None]:

@@ -120,7 +120,8 @@ class Project:
     def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]:
         from podium.app.run.definition import workflow_text
 
-        return self._exporters_for(self.paths.run_dir(head.run), workflow_text(self.paths, head), mask)
+        text = workflow_text(self.paths, head)
+        return self._exporters_for(self.paths.run_dir(head.run), text, mask, self.root)
 
     def close(self) -> None:
         self.runtime.close()

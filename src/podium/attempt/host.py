@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,10 @@ def no_price(_vendor: str, _model: str, _usage: Usage) -> None:
 def nothing_passed(_workflow: str, _step: str) -> bool:
     """For hosts that know no other runs."""
     return False
+
+
+async def no_files() -> None:
+    """For hosts whose agents get no files of the run."""
 
 
 def not_kept(_kind: str, _login: bytes) -> None:
@@ -70,6 +74,8 @@ class Host:
     price_of: PriceOf = no_price
     passed_steps: Callable[[str, str], bool] = nothing_passed
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
+    write_files: Callable[[], Awaitable[Any]] = no_files
+    """Brings the files of the run up to date, for an attempt that gets a copy of them."""
     folders: FolderPool = field(default_factory=FolderPool)
     """Folders that this process made for workspaces of the run and can reuse."""
     private_dirs: PrivateDirPool = field(default_factory=PrivateDirPool)

@@ -9,6 +9,7 @@ in long runs; so a patient caller has to wait for a multiple of what the last wr
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -80,6 +81,8 @@ class RunFolder:
         self._rows = files.StepRows()
         self._next = 0.0
         self._events: Sequence[Event] = ()
+        self._lock = threading.Lock()
+        """Two threads may want to write: the one that follows the log, and an attempt that needs the files now."""
 
     def write(
         self,
@@ -93,6 +96,12 @@ class RunFolder:
 
         `hashes`: those of the events in their chain. With them, what an earlier owner wrote is not made again.
         """
+        with self._lock:
+            return self._write(events, state, patient=patient, hashes=hashes)
+
+    def _write(
+        self, events: Sequence[Event], state: State | None, *, patient: bool, hashes: Sequence[str]
+    ) -> bool:
         if len(events) == self._count and self._is_current:
             return True
         if patient and self._clock() < self._next:

@@ -68,6 +68,7 @@ async def own_run(
                 host,
                 context=replace(host.context, base_commit=_facts(store, log).base or None),
                 passed_steps=partial(has_passed, store, host.run),
+                write_files=partial(_write, folder, log) if exporters else host.write_files,
             )
             async with _written(folder, log, host):
                 yield OwnedRun(log, replace(run, host=host), (Recover(log.epoch),) if log.events else ())

@@ -36,5 +36,7 @@ class RunExporter(Protocol):
         """Files that may contain an answer, whether or not a question is open."""
 
 
-ExportersFor: TypeAlias = Callable[[Path, str, Mask], tuple[RunExporter, ...]]
-"""Chooses the exporters of a run by its folder and the text of its workflow file; their output is masked."""
+ExportersFor: TypeAlias = Callable[[Path, str, Mask, Path], tuple[RunExporter, ...]]
+"""Chooses the exporters of a run by its folder and the text of its workflow file; their output is masked.
+
+The last argument is the root of the project."""

@@ -36,6 +36,16 @@ class Heartbeat:
         self.at = time.monotonic()
 
 
+class StopRequest:
+    """Ends a process early, at a time that is set while it runs."""
+
+    __slots__ = ("at",)
+
+    def __init__(self) -> None:
+        self.at: float | None = None
+        """The monotonic time; None as long as it may run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """A process to start: an argv, never a shell command line (R181, C2), with its complete environment."""
@@ -56,6 +66,7 @@ class Launch:
     silence_s: float = math.inf
     heartbeat: Heartbeat | None = field(default=None, compare=False, repr=False)
     """Counts as output for `first_output_s` and `silence_s`."""
+    stop: StopRequest | None = field(default=None, compare=False, repr=False)
     grace_s: float = 10.0
     """The time from TERM to KILL after a timeout (R141)."""
     cancel_grace_s: float = 1.0
@@ -122,5 +133,7 @@ class Finished:
     """How long it had no output, if that was too long."""
     exceeded: str = ""
     """What it used more of than it may, if it was ended for that; with the key that sets the limit."""
+    stopped: bool = False
+    """True if it was ended because of its `StopRequest`."""
     survivors: tuple[int, ...] = ()
     """Processes that survived KILL, in uninterruptible sleep or of another user."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,6 +26,7 @@ from podium.process.terminal import TerminalRelay
 LINGER_S: Final = 0.2
 STRAY_GRACE_S: Final = 1.0
 DRAIN_S: Final = 1.0
+STOP_LOOK_S: Final = 0.2
 EXIT_NOT_EXECUTABLE: Final = 126
 EXIT_NOT_FOUND: Final = 127
 
@@ -57,6 +59,7 @@ async def run(launch: Launch, *, on_output: OnOutput | None = None) -> Finished:
                 timed_out=end.timed_out,
                 silent_s=end.silent_s,
                 exceeded=end.exceeded,
+                stopped=end.stopped,
                 duration_s=time.monotonic() - started,
                 stdout=sinks[0].finish(),
                 stderr=sinks[1].finish(),
@@ -70,6 +73,7 @@ class _End:
     survivors: tuple[int, ...]
     silent_s: float | None = None
     exceeded: str = ""
+    stopped: bool = False
 
 
 async def _run_to_end(child: Child, launch: Launch, reader: PipeReader) -> _End:
@@ -96,6 +100,10 @@ async def _wait_for_end(child: Child, launch: Launch, reader: PipeReader) -> _En
             survivors = await _kill_while_reading(reader.read_to_end, process_tree.kill_now(child.root))
             return _End(False, survivors, exceeded=exceeded)
         now = time.monotonic()
+        stop_s = _time_to_stop(launch, now)
+        if stop_s <= 0:
+            killing = process_tree.kill(child.root, grace_s=launch.grace_s)
+            return _End(False, await _kill_while_reading(reader.read_to_end, killing), stopped=True)
         silent_s, allowed_s = _silent_time(launch, reader, now)
         if silent_s >= allowed_s or now >= deadline:
             survivors = await _kill_while_reading(
@@ -103,9 +111,19 @@ async def _wait_for_end(child: Child, launch: Launch, reader: PipeReader) -> _En
             )
             return _End(True, survivors, silent_s if silent_s >= allowed_s else None)
         next_check_s = float("inf") if watch is None else max(0.0, watch.next_check - now)
-        await reader.read(min(deadline - now, allowed_s - silent_s, next_check_s))
+        await reader.read(min(deadline - now, allowed_s - silent_s, next_check_s, stop_s, _look_s(launch)))
     survivors = await _end_strays(child, launch, reader) if process_tree.has_strays(child.root) else ()
     return _End(False, survivors, exceeded="" if watch is None else await watch.check_end())
+
+
+def _time_to_stop(launch: Launch, now: float) -> float:
+    at = None if launch.stop is None else launch.stop.at
+    return math.inf if at is None else at - now
+
+
+def _look_s(launch: Launch) -> float:
+    """How often to look at a request that may come at any time."""
+    return math.inf if launch.stop is None else STOP_LOOK_S
 
 
 async def _exceeded(watch: UsageWatch, child: Child) -> str:

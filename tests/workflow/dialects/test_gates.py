@@ -211,6 +211,10 @@ def test_a_person_decides_after_the_last_retry_of_a_gate(project: ScriptedProjec
             ("next_step: X-1}", "next_step: X-1, retry_path: x}"),
             'on_fail of gate "G" has an unknown key "retry_path"',
         ),
+        (
+            ("next_step: X-1}", "next_step: X-1, retry_context_path: ../x.md}"),
+            '"retry_context_path" of gate "G" must be a file below .workflow/',
+        ),
         (("{level: human}", "{level: human, agent: x}"), 'reviewer of gate "G" has an unknown key "agent"'),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_run_writes_the_folder_layout_of_the_format(
 
 
 def test_the_users_own_files_are_not_changed(project: ScriptedProject, waiting: tuple[RunId, Path]) -> None:
-    assert not (project.root / ".workflow").exists()
+    assert (project.root / ".workflow/signals/XG-2-end-asked.md").is_file()
     assert git(project.root, "status", "--porcelain") == ""
 
 

@@ -11,6 +11,7 @@ import pytest
 from podium.app.author.load import check, converted
 from podium.workflow.dialects.detect import TranslatedFile, translate
 from podium.workflow.dialects.gates import keys as gates
+from podium.workflow.dialects.gates.translate import labels_of
 from podium.workflow.dialects.key_register import Key, Part
 from podium.workflow.dialects.states import keys as states
 from podium.workflow.dialects.steps import keys as steps
@@ -74,8 +75,15 @@ def test_a_key_does_what_the_register_says(tmp_path: Path, part: Part, name: str
         case _:
             assert problems_of(with_key, name) == []
             if part.where != "the top level of a workflow" or name != "states":
-                without_key = translated(tmp_path, sample.document(base))
-                assert write_document(with_key.node) != write_document(without_key.node)
+                document = sample.document({**base, name: sample.values[name]})
+                assert effect_of(tmp_path, document) != effect_of(tmp_path, sample.document(base))
+
+
+def effect_of(folder: Path, document: dict[str, Any]) -> tuple[str, Any]:
+    """What a document means: its native form, and what the files of a run are called."""
+    done = translated(folder, document)
+    root = read_tree(folder / "file.yaml", folder).node
+    return write_document(done.node), labels_of(root) if done.dialect == "gates" and root else None
 
 
 HARMLESS = [
@@ -141,7 +149,6 @@ STEP = 'version: "1.0"\nname: w\nsteps: [%s]\n'
         ("name: t\nsettings: {auto_pr: true}\nsteps: {x: {role: planner, terminal: true}}", True, '"auto_pr" of settings has no effect'),
         (STEP % "{name: A, provider: claude, prompt: hi, max_tokens: 9}", True, '"max_tokens" has no effect'),
         (STEP % "{name: A, provider: claude, prompt: hi, prompt_file: p.md}", False, 'both "prompt" and "prompt_file"'),
-        ("workflow: {id: w}\nsteps: [{id: A, agent: {type: planner}, signal: {type: git_commit, value: x}}]", True, '"signal" of step "A" has no effect'),
     ],
 )  # fmt: skip
 def test_what_a_key_cannot_do_here_is_reported(

@@ -104,7 +104,10 @@ def test_gates_of_roles_and_named_gates_are_checked() -> None:
             'step "fix" has both for_each and repeat; nest one inside the other',
         ),
         ({"build": "f.yaml"}, '"build" needs "component"'),
-        ({"role": "x", "done": {"file": "y"}}, '"done" can only be used with "agent: human"'),
+        (
+            {"role": "x", "done": {"timer": "1m"}},
+            '"done" of an agent is a file or a commit; other forms need "agent: human"',
+        ),
         (
             {"wait": {"file": "x", "timer": "5m"}},
             "a wait needs exactly one of signal, file, timer, until_time, commit, step, poll",

@@ -28,6 +28,7 @@ from podium.attempt.agent.recorder import write_recording
 from podium.attempt.agent.request import request_of, schema_of
 from podium.attempt.agent.resolve import NoAgent, ResolvedAgent, resolve_agent
 from podium.attempt.agent.sessions import continues_session, keep_session, last_session
+from podium.attempt.agent.signal import signal_of, watch_while, with_signal
 from podium.attempt.agent.stall import explain_rate_limit, explain_silence, with_silence_limits
 from podium.attempt.agent.take import take
 from podium.attempt.agent.transcript import write_request, write_transcript
@@ -154,6 +155,7 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
     await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
     kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
     tree = await to_thread.run_sync(_review_tree, attempt, worker) if attempt.verb.judge else None
+    await host.write_files()
     async with open_workspace(
         host, started, attempt.step, kind=kind, names=attempt.names, tree=tree
     ) as workspace:
@@ -182,20 +184,28 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     request = attempt.exchange.request = request_of(attempt, worker, workspace, session)
     if isinstance(worker.adapter, ServiceAgent):
         attempt.activity.report([Progress("wait", worker.model or worker.agent)])
-        answer = await call_service(worker.adapter, request, attempt.started.timeout)
+        answer = (
+            await call_service(worker.adapter, request, attempt.started.timeout)
+            if attempt.verb.done is None
+            else AgentResult(trouble="unavailable", detail=NO_SIGNAL, usage=Usage(calls=0))
+        )
         result = attempt.exchange.result = await priced_and_masked(attempt, worker, answer)
         store_session = partial(keep_session, attempt, worker, result, home=workspace.home, patterns=())
         await to_thread.run_sync(store_session)
         return None
     program, parser = worker.adapter.prepare(request)
-    end = await run_program(
+    signal = signal_of(attempt, workspace)
+    running = run_program(
         attempt,
         worker,
         workspace,
         program,
-        adjust=lambda launch: with_silence_limits(launch, program, worker.config),
+        adjust=lambda launch: with_silence_limits(
+            replace(launch, stop=None if signal is None else signal.stop), program, worker.config
+        ),
         on_output=output_listener(attempt, parser),
     )
+    end = await (running if signal is None else watch_while(running, signal, attempt))
     finished = end.finished
     if program.report is not None and isinstance(parser, ReportParser):
         parser.read_report(await to_thread.run_sync(_read_report, workspace.home, program.report))
@@ -203,6 +213,7 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     answer = explain_silence(answer, finished, attempt.exchange.last_progress)
     answer = explain_resources(answer, finished, end.policy)
     answer = network.name_service(answer, program.service)
+    answer = answer if signal is None else with_signal(answer, signal, finished)
     result = attempt.exchange.result = await priced_and_masked(attempt, worker, answer)
     store_session = partial(
         keep_session, attempt, worker, result, home=workspace.home, patterns=program.session_files
@@ -222,6 +233,7 @@ def _read_report(home: Path, name: str) -> bytes:
         return b""
 
 
+NO_SIGNAL = "it answers in text and cannot give the signal of this step; give the step to another agent"
 TEXT_ONLY = (
     "it answers in text and cannot change files, and this step must change {what}; give the step to another agent, "
     "or write its answer with output: {{file: ...}}"

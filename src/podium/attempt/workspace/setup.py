@@ -119,7 +119,7 @@ async def prepare(
     def put() -> SetupResult:
         links = _link(host, sandbox, request, folder, snapshot)
         copies = _copy(host, request, folder, snapshot, sandbox.owner)
-        return SetupResult(links, tuple(_rule(name) for name in (*links, *copies)), ports)
+        return SetupResult(links, tuple(ignore_rule(name) for name in (*links, *copies)), ports)
 
     is_quick = is_small(snapshot) and not request.copy
     return put() if is_quick else await to_thread.run_sync(put)
@@ -142,7 +142,7 @@ async def set_up(
         return workspace
     tracked = workspace.snapshot.listing[""].keys() | {".git"}
     fresh = [entry.name for entry in os.scandir(workspace.folder) if entry.name not in tracked]
-    rules = parse_rules("\n".join(map(_rule, fresh)).encode("utf-8", "surrogateescape"))
+    rules = parse_rules("\n".join(map(ignore_rule, fresh)).encode("utf-8", "surrogateescape"))
     return replace(workspace, snapshot=replace(workspace.snapshot, outer=(*workspace.snapshot.outer, *rules)))
 
 
@@ -270,6 +270,6 @@ def _files_of(root: Path) -> Iterator[str]:
                 yield str(below / name)
 
 
-def _rule(path: str) -> str:
+def ignore_rule(path: str) -> str:
     """A line of .gitignore that means exactly this path."""
     return "/" + "".join(f"\\{sign}" if sign in "*?[]\\!# " else sign for sign in path)

@@ -20,6 +20,7 @@ from podium.attempt import project_files
 from podium.attempt.host import Host
 from podium.attempt.workspace import setup
 from podium.attempt.workspace.folder_pool import PooledFolder, add_clone, discard_workspace
+from podium.attempt.workspace.shared_folder import share_folder
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
@@ -148,13 +149,17 @@ async def _set_up(
 ) -> AsyncIterator[Workspace]:
     if made.snapshot is not None and host.artifacts_dir.is_dir():
         await to_thread.run_sync(setup.copy_artifacts, host, made.folder, sandbox.owner)
+    shared: tuple[str, ...] = ()
+    if made.snapshot is not None:
+        shared = await to_thread.run_sync(share_folder, host, step, names, made.folder, sandbox.owner)
     request = setup.setup_request(step, names)
     added = await setup.prepare(host, sandbox, request, made.folder, made.snapshot)
     ready = made
     if added.links or added.ports:
         ready = replace(made, links=(*made.links, *added.links), ports=added.ports)
-    if ready.snapshot is not None and added.own:
-        unseen = parse_rules("\n".join(added.own).encode("utf-8", "surrogateescape"))
+    own = (*added.own, *map(setup.ignore_rule, shared))
+    if ready.snapshot is not None and own:
+        unseen = parse_rules("\n".join(own).encode("utf-8", "surrogateescape"))
         ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
     # The files that Podium itself wrote until now are not counted as the attempt's.
     ready = replace(ready, opened_ns=time.time_ns())

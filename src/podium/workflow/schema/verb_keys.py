@@ -103,8 +103,9 @@ def check_step(name: str, step: Step, broken: BrokenPaths) -> Iterator[FieldFaul
             yield from check_gate(f"a gate of {label}", entry, broken)
     if step.done is not None:
         yield from _check_wait(step.done, broken)
-        if step.agent != "human":
-            yield FieldFault(5, step.at("done"), '"done" can only be used with "agent: human"')
+        if step.agent != "human" and step.done.file is None and step.done.commit is None:
+            message = '"done" of an agent is a file or a commit; other forms need "agent: human"'
+            yield FieldFault(5, step.at("done"), message)
 
 
 def check_gate(label: str, gate: Gate, broken: BrokenPaths) -> Iterator[FieldFault]:

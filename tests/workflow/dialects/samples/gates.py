@@ -74,6 +74,6 @@ GATES: Mapping[str, Sample] = {
     "gates.on_fail": Sample(
         lambda it: gates({}, {**PLAIN_GATE, "on_fail": it}),
         {},
-        {"next_step": "B", "retry_context_path": "feedback.md"},
+        {"next_step": "B", "retry_context_path": ".workflow/feedback-{n}.md"},
     ),
 }  # fmt: skip

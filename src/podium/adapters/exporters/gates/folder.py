@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from podium.adapters.exporters.gates.labels import GateLabels, file_name, gate_of
 from podium.adapters.exporters.gates.layout import ACTIONS, FOLDER, OWN_FILES, SIGNALS, actions_for, files_of
+from podium.adapters.exporters.gates.shared_folder import SharedFolder
 from podium.core.events import Event
 from podium.core.messages import Approve
 from podium.core.types import Address, Millis
@@ -25,58 +26,72 @@ CLOCK_STEP: Final = 100
 
 
 class GatesFolder:
-    """A `RunExporter`; belongs to the process that owns the run."""
+    """A `RunExporter`; belongs to the process that owns the run.
 
-    def __init__(self, run_dir: Path, labels: GateLabels, mask: Mask) -> None:
+    The folder of the run is private and complete. The one of the project shows the newest run of each workflow to everybody.
+    """
+
+    def __init__(
+        self, run_dir: Path, labels: GateLabels, mask: Mask, shared: SharedFolder | None = None
+    ) -> None:
         self._folder = run_dir / FOLDER
         self._labels = labels
         self._mask = mask
+        self._shared = shared
         self._written: dict[str, str] = {}
-        self._open: dict[tuple[Address, Millis], _AnswerFiles] = {}
+        self._open: dict[tuple[Address, Millis], tuple[_AnswerFiles, ...]] = {}
 
     def write(self, view: RunView, events: Sequence[Event]) -> None:
         """Replace files that changed and remove those that no longer apply."""
-        texts = {name: self._mask.text(text) for name, text in files_of(view, self._labels).items()}
+        # People print these files on a terminal, and agents have written parts of them.
+        texts = {name: visible(self._mask.text(text)) for name, text in files_of(view, self._labels).items()}
         for name, text in texts.items():
             if self._written.get(name) != text:
                 path = self._folder / name
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                # People print these files on a terminal, and agents have written parts of them.
-                atomic.write(path, encode_utf8(visible(text)))
+                atomic.write(path, encode_utf8(text))
                 self._written[name] = text
         for path in (path for pattern in OWN_FILES for path in self._folder.glob(pattern)):
             name = path.relative_to(self._folder).as_posix()
             if name not in texts:
                 path.unlink(missing_ok=True)
                 self._written.pop(name, None)
+        if self._shared is not None:
+            self._shared.write(texts)
 
     def answers(self, pending: Sequence[Pending]) -> Iterator[Approve]:
         questions = {(question.path, question.since): question for question in pending}
         for key in self._open.keys() - questions.keys():
-            self._open.pop(key).clear()
+            for files in self._open.pop(key):
+                files.clear()
         for key, question in questions.items():
-            files = self._open.get(key) or self._files_for(question)
-            if files is None:
-                continue
-            self._open[key] = files
-            answer = files.collect()
+            if key not in self._open:
+                self._open[key] = tuple(self._files_for(question))
+            answers = (files.collect() for files in self._open[key])
+            answer = next((answer for answer in answers if answer is not None), None)
             if answer is not None:
                 by = answer.by or getpass.getuser()
                 yield Approve(question.path, answer.action, by, answer.text, None, question.tree)
 
     def answer_files(self) -> tuple[Path, ...]:
         endings = tuple(f"-{word}" for word in ACTIONS)
-        files = sorted((self._folder / SIGNALS).glob("*"))
+        files = sorted(path for folder in self._signals() for path in folder.glob("*"))
         return tuple(path for path in files if path.stem.endswith(endings))
 
-    def _files_for(self, question: Pending) -> _AnswerFiles | None:
-        """None if the question does not belong to a gate."""
+    def _signals(self) -> Iterator[Path]:
+        yield self._folder / SIGNALS
+        if self._shared is not None and self._shared.is_ours():
+            yield self._shared.folder / SIGNALS
+
+    def _files_for(self, question: Pending) -> Iterator[_AnswerFiles]:
+        """Nothing if the question does not belong to a gate."""
         gate = gate_of(question.path, self._labels)
         meanings = actions_for(question.actions)
         if gate is None or not meanings:
-            return None
+            return
         names = {f"{file_name(gate)}-{word}": action for word, action in meanings.items()}
-        return _AnswerFiles(self._folder / SIGNALS, names, question.since)
+        for folder in self._signals():
+            yield _AnswerFiles(folder, names, question.since)
 
 
 class _Answer(NamedTuple):
@@ -117,7 +132,9 @@ class _AnswerFiles:
         for path in sorted(self._folder.glob("*")) if self._folder.is_dir() else ():
             if path.stem in self._actions and path.suffix != ".tmp" and not path.is_symlink():
                 stat = path.lstat()
-                if stat.st_mtime_ns // 1_000_000 >= self._since - CLOCK_STEP and stat.st_size <= MAX_BYTES:
+                # The time of the last change cannot be set, so an agent cannot prepare an answer to a later question.
+                written = min(stat.st_mtime_ns, stat.st_ctime_ns) // 1_000_000
+                if written >= self._since - CLOCK_STEP and stat.st_size <= MAX_BYTES:
                     yield path
 
 

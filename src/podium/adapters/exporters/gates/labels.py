@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -26,13 +27,19 @@ class GateLabels:
     steps: Mapping[str, str]
     gates: Mapping[str, str]
     """The key is `step/gate` for a gate inside a step, and the name for a gate that is a step of its own."""
+    context_paths: Mapping[str, str] = field(default_factory=dict)
+    """`retry_context_path` by the id of the gate, below the folder."""
 
 
 def read_labels(text: str) -> GateLabels | None:
     """None for a file of another format."""
     node = tree_from_document(load(text, name=""), Path()).node
     labels = None if node is None else labels_of(node)
-    return None if labels is None else GateLabels(labels.id, text, labels.steps, labels.gates)
+    return (
+        None
+        if labels is None
+        else GateLabels(labels.id, text, labels.steps, labels.gates, labels.context_paths)
+    )
 
 
 def gate_of(path: str, labels: GateLabels) -> str | None:

@@ -32,9 +32,7 @@ def files_of(view: RunView, labels: GateLabels) -> dict[str, str]:
         f"specs/{file_name(labels.id)}.yaml": labels.text,
         **dict(_signals(view, labels)),
         **{
-            f"retry-context/{file_name(result.gate)}-attempt-{result.failures}.md": _retry_context(
-                result, view
-            )
+            _context_path(result, labels): _retry_context(result, view)
             for result in results
             if not result.passed
         },
@@ -51,16 +49,32 @@ def actions_for(actions: tuple[str, ...]) -> dict[str, str]:
     return meanings if all(meanings.values()) else {}
 
 
+def _context_path(result: _GateResult, labels: GateLabels) -> str:
+    """Where the file wants the feedback, else at the place of the format."""
+    path = labels.context_paths.get(result.gate, f"retry-context/{file_name(result.gate)}-attempt-{{n}}.md")
+    return path.replace("{n}", str(result.failures))
+
+
 def _signals(view: RunView, labels: GateLabels) -> Iterator[tuple[str, str]]:
     newest = {step.step: step for step in view.steps if is_step(step.path)}
     for name, label in labels.steps.items():
         step = newest.get(name)
-        if step is not None and (step.status == "checking" or step.outcome in CONTINUING_OUTCOMES):
+        if step is not None and _is_done(step, view, labels):
             yield f"{SIGNALS}/{file_name(label)}-done.json", _done_signal(label, step)
     for pending in view.pending:
         gate = gate_of(pending.path, labels)
         if gate is not None and actions_for(pending.actions):
             yield f"{SIGNALS}/{file_name(gate)}-asked.md", _question(gate, pending)
+
+
+def _is_done(step: StepView, view: RunView, labels: GateLabels) -> bool:
+    """Whether its work waits for its gate, because it meets its criterion, or has passed; and is not to be done again."""
+    if step.stale:
+        return False
+    gate = f"{step.path}#{step.attempts}/"
+    begun = (other.path for other in view.steps if other.path.startswith(gate))
+    reached = any(gate_of(path, labels) is not None and not path.endswith(USED_UP) for path in begun)
+    return step.outcome == "passed" or (step.status == "checking" and reached)
 
 
 def _done_signal(label: str, step: StepView) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podium.workflow.dialects.key_register import Part, translated, without_effect
+from podium.workflow.dialects.key_register import Part, translated
 
 FILE: Final = Part(
     "the top level", translated(workflow="the name of the workflow", steps="`steps`", gates="`gates`")
@@ -27,7 +27,7 @@ STEP: Final = Part(
         inputs="`context`",
         outputs="`output.files`",
         success_criterion="a gate for COMMAND exits 0, `output.files` for a file that must exist; any other sentence is only part of the prompt",
-        signal="`done` of an interactive step",
+        signal="`done`",
         gate="`gates`, or a step of its own if it leads elsewhere",
     ),
 )
@@ -60,11 +60,9 @@ REVIEWER: Final = Part(
 ON_PASS: Final = Part("gates.on_pass", translated(next_step="`on.passed`"))
 ON_FAIL: Final = Part(
     "gates.on_fail",
-    {
-        **translated(next_step="`on.rejected`"),
-        "retry_context_path": without_effect(
-            "the findings are part of the next prompt, and in the run's folder"
-        ),
-    },
+    translated(
+        next_step="`on.rejected`",
+        retry_context_path="the file of the run's `.workflow/` with the findings, which are also part of the next prompt",
+    ),
 )
 REGISTER: Final = (FILE, HEADER, STEP, AGENT, SIGNAL, GATE, REVIEWER, ON_PASS, ON_FAIL)

@@ -37,7 +37,8 @@ ENDS: Final = {"DONE": "end", "ABORTED": "fail"}
 ROLES: Final = {"implementor": "implementer", "test_writer": "test_engineer", "tester": "test_engineer"}
 """Names of roles that Podium ships under another name."""
 
-FEEDBACK: Final = ".workflow/retry-context/"
+FOLDER: Final = ".workflow/"
+SPECS: Final = f"{FOLDER}specs/"
 
 
 def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
@@ -59,6 +60,8 @@ class Labels:
     id: str
     steps: Mapping[str, str]
     gates: Mapping[str, str]
+    context_paths: Mapping[str, str]
+    """`retry_context_path` by the id of the gate, below `.workflow/`."""
 
 
 def labels_of(root: Node) -> Labels | None:
@@ -73,7 +76,22 @@ def labels_of(root: Node) -> Labels | None:
             own = pipeline.judges.get(_id(step))
             gates[own or f"{pipeline.step(_id(step))}/{_gate_name(gate)}"] = _id(gate)
     steps = {pipeline.step(_id(step)): _id(step) for step in pipeline.steps}
-    return Labels(text(fields(fields(root)["workflow"]).get("id")) or "gates", steps, gates)
+    paths = {
+        name: path.removeprefix(FOLDER)
+        for name, gate in pipeline.gates.items()
+        for path in [_context_path(gate)]
+        if is_context_path(path)
+    }
+    return Labels(text(fields(fields(root)["workflow"]).get("id")) or "gates", steps, gates, paths)
+
+
+def _context_path(gate: Node) -> str:
+    return text(fields(fields(gate).get("on_fail")).get("retry_context_path")) or ""
+
+
+def is_context_path(path: str) -> bool:
+    """Whether Podium may write the file: below `.workflow/`, which is Podium's and the format's."""
+    return path.startswith(FOLDER) and path == posixpath.normpath(path) and path != FOLDER
 
 
 def _check_ids(thing: str, nodes: tuple[Node, ...], translation: Translation) -> None:
@@ -196,6 +214,10 @@ def _gate(step: Node, pipeline: Pipeline, translation: Translation) -> Node | No
     for key, part in PARTS.items():
         if key in fields(gate):
             translation.check_part(fields(gate)[key], f'{key} of gate "{name}"', part)
+    path = fields(fields(gate).get("on_fail")).get("retry_context_path")
+    if path is not None and not is_context_path(str(path.value)):
+        message = f'"retry_context_path" of gate "{name}" must be a file below {FOLDER}'
+        translation.add_problem(path, 24, message, f"write {FOLDER}retry-context/{name}-attempt-{{n}}.md")
     return gate
 
 
@@ -259,12 +281,7 @@ def _performer(step: Node, translation: Translation) -> dict[str, Any]:
     done = _done_signal(step, translation)
     if launch is not None and launch.value == "interactive":
         return {"agent": new_node("human", launch), "done": done}
-    if done is not None:
-        message = (
-            f'"signal" of step "{_id(step)}" has no effect: a headless agent is done when its process ends'
-        )
-        translation.add_warning(fields(step)["signal"], message)
-    return {"role": _role(entries.get("type", agent))}
+    return {"role": _role(entries.get("type", agent)), "done": done}
 
 
 def _role(node: Node) -> Node:
@@ -311,8 +328,8 @@ def _context(step: Node, folder: str, pipeline: Pipeline) -> list[Node]:
     return [
         new_node(_below(folder, str(item.value)) if item.value in produced else item.value, item)
         for item in paths
-        # The engine passes feedback on by itself.
-        if not str(item.value).startswith(FEEDBACK)
+        # An agent has these files in its workspace, and the engine passes feedback on by itself.
+        if not str(item.value).startswith(FOLDER) or str(item.value).startswith(SPECS)
     ]
 
 
@@ -323,7 +340,23 @@ def _prompt(step: Node, root: Node) -> str:
     lines += [f"The whole is: {goal.strip()}"] if goal else []
     criterion = text(entries.get("success_criterion"))
     lines += [f"It is done when: {criterion}"] if criterion else []
+    lines += _signal_line(entries)
     return "\n".join(lines)
+
+
+def _signal_line(entries: Mapping[str, Node]) -> list[str]:
+    """How an agent has to say that it is done."""
+    signal = fields(entries.get("signal"))
+    value = text(signal.get("value"))
+    match text(signal.get("type")):
+        case "sentinel_file":
+            return [
+                f'Then, as the last thing, write the file {value}: {{"step": "{text(entries.get("id"))}"}}'
+            ]
+        case "git_commit":
+            return [f'Then, as the last thing, commit your work with "{value}" in the message.']
+        case _:
+            return []
 
 
 def _gate_name(gate: Node) -> str:

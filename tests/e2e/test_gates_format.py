@@ -1,0 +1,183 @@
+"""Files of the gates format through the real command: signals, the `.workflow/` folder, retries, and where the work ends up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.kit import Ended, Project, closing
+
+pytestmark = pytest.mark.slow
+
+CONFIG = """
+agents: {prog: {type: command, command: ./work.sh, price: {input: 0, output: 0}}, judge: {type: scripted, script: cast.yaml}}
+roles: {reviewer: {agent: judge}, test_engineer: {agent: prog}, implementer: {agent: prog}, planner: {agent: prog}}
+limits: {unknown_cost: count_tokens}
+"""
+CAST = """
+- {match: {step: "write_tests#1/look/reviewer"}, verdict: {decision: reject, score: 3, summary: It proves nothing.}}
+- {match: {step: look/reviewer}, verdict: {decision: approve, score: 9}}
+"""
+FLOW = """
+workflow: {id: two, name: Two steps}
+steps:
+  - id: X-1
+    name: write-tests
+    agent: {type: test-writer, launch: headless}
+    outputs: [test_a.txt]
+    signal: {type: sentinel_file, value: .workflow/signals/X-1-done.json}
+    gate: G1
+  - id: X-2
+    name: implement
+    agent: {type: implementor, launch: headless}
+    outputs: [a.txt]
+    signal: {type: git_commit, value: "[GATE:G2]"}
+    gate: G2
+gates:
+  - id: G1
+    name: look
+    reviewer: {level: auto, agent_type: reviewer}
+    on_pass: {next_step: X-2}
+    on_fail: {next_step: X-1, retry_context_path: ".workflow/retry-context/tests-{n}.md"}
+    max_retries: 2
+  - {id: G2, name: sign, reviewer: {level: human}, on_pass: {next_step: DONE}, on_fail: {next_step: X-2}, max_retries: 2}
+"""
+SIGNALLING = """#!/bin/sh
+case "$(cat)" in
+*write-tests*)
+  cat .workflow/retry-context/* 2>/dev/null > seen.txt
+  echo test >> test_a.txt
+  touch .workflow/signals/G2-pass
+  echo '{"step": "X-1"}' > .workflow/signals/X-1-done.json
+  echo done;;
+*)
+  echo a > a.txt
+  git add -A; git -c user.name=agent -c user.email=agent@example.com commit -qm "Add a [GATE:G2]"
+  echo done;;
+esac
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    with closing(Project(tmp_path)) as made:
+        made.root.mkdir()
+        made.home.mkdir()
+        made.git("init", "-q", "-b", "main")
+        yield made
+
+
+def start(project: Project, work: str, flow: str = FLOW, cast: str = CAST) -> Ended:
+    files = {"flow.yaml": flow, "cast.yaml": cast, "work.sh": work, ".podium/config.yaml": CONFIG}
+    project.put({**files, ".gitignore": ".podium/\n"})
+    (project.root / "work.sh").chmod(0o755)
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "first")
+    return project.podium("run", "flow.yaml", "--yes")
+
+
+def newest(project: Project) -> str:
+    runs: list[dict[str, str]] = project.podium("runs", "--json").data()
+    return runs[0]["run"]
+
+
+def show(project: Project) -> dict[str, str]:
+    """The outcome or the status of every step of the newest run."""
+    steps = project.podium("show", newest(project), "--json").data()["steps"]
+    return {step["path"]: step["outcome"] or step["status"] for step in steps}
+
+
+def shared(project: Project) -> list[str]:
+    folder = project.root / ".workflow"
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if not path.name.startswith(".") and path.is_file()
+    )
+
+
+@pytest.mark.req("R199", "R201", "R022", "C9")
+def test_signals_of_agents_end_their_attempts_and_never_pass_a_gate(project: Project) -> None:
+    ended = start(project, SIGNALLING)
+
+    assert ended.code == 6, ended.err
+    steps = show(project)
+    assert (steps["write_tests"], steps["implement#1/sign"]) == ("passed", "waiting")
+    assert shared(project) == [
+        "audit/two.log",
+        "retry-context/tests-1.md",
+        "signals/G2-asked.md",
+        "signals/X-1-done.json",
+        "signals/X-2-done.json",
+        "specs/two.yaml",
+    ]
+    assert (project.root / ".workflow/signals").stat().st_mode & 0o777 == 0o755
+    assert "It proves nothing." in (project.root / ".workflow/retry-context/tests-1.md").read_text("utf-8")
+    assert project.git("status", "--porcelain") == "", "the folder is not in the way of the user's git"
+
+
+@pytest.mark.req("R201")
+def test_a_person_passes_a_gate_with_a_file_in_the_folder_of_the_project(project: Project) -> None:
+    start(project, SIGNALLING)
+    (project.root / ".workflow/signals/G2-pass").touch()
+
+    resumed = project.podium("resume", newest(project))
+
+    assert resumed.code == 0, resumed.err
+    lines = (project.root / ".workflow/audit/two.log").read_text("utf-8").splitlines()
+    assert [" ".join(line.split()[2:4]) for line in lines] == ["G1 fail", "G1 pass", "G2 pass"]
+    assert not (project.root / ".workflow/signals/G2-pass").exists()
+
+
+@pytest.mark.req("R022")
+def test_an_agent_reads_the_retry_context_where_the_file_says(project: Project) -> None:
+    start(project, SIGNALLING)
+    diff = project.podium("diff", newest(project), "write_tests").out
+    assert "It proves nothing." in diff
+
+
+@pytest.mark.req("R199")
+def test_a_signal_ends_an_agent_that_keeps_running(project: Project) -> None:
+    work = SIGNALLING.replace("X-1-done.json\n  echo done", "X-1-done.json\n  sleep 600")
+    start(project, work, cast="- {match: {step: look/reviewer}, verdict: {decision: approve, score: 9}}\n")
+    assert show(project)["write_tests"] == "passed"
+
+
+@pytest.mark.req("R199", "R022")
+def test_an_agent_that_ends_without_its_signal_has_not_finished(project: Project) -> None:
+    start(project, "#!/bin/sh\ncat > /dev/null\necho test > test_a.txt; echo done\n")
+
+    steps = project.podium("show", newest(project), "--json").data()["steps"]
+    assert "it ended without its signal, .workflow/signals/X-1-done.json" in json.dumps(steps)
+    assert show(project)["write_tests#2/!exhausted"] == "waiting"
+    assert "signals/X-1-done.json" not in shared(project)
+
+
+BACK = """
+workflow: {id: back}
+steps:
+  - {id: P, name: plan, agent: {type: implementor}, outputs: [plan.txt]}
+  - {id: B, name: build, agent: {type: implementor}, outputs: [a.txt], gate: G}
+gates:
+  - {id: G, name: look, reviewer: {level: auto, agent_type: reviewer}, on_pass: {next_step: DONE}, on_fail: {next_step: P}, max_retries: 2}
+"""
+
+
+@pytest.mark.req("R022", "C9")
+def test_a_person_decides_when_a_gate_that_leads_further_back_has_failed_too_often(project: Project) -> None:
+    work = "#!/bin/sh\ncat > /dev/null\ndate +%N >> plan.txt; date +%N >> a.txt; echo done\n"
+    cast = "- {match: {step: look/reviewer}, verdict: {decision: reject, score: 3, summary: No.}}\n"
+    start(project, work, flow=BACK, cast=cast)
+
+    steps = show(project)
+    assert [steps[name] for name in ("look", "plan~2", "build~2", "look~2#1/!exhausted")] == [
+        "rejected", "passed", "passed", "waiting",
+    ]  # fmt: skip
+    assert "plan~3" not in steps
+    assert "signals/B-done.json" in shared(project)
+
+    (project.root / ".workflow/signals/G-pass").touch()
+    assert project.podium("resume", newest(project)).code == 0
