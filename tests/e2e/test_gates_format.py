@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.kit import Ended, Project, closing
+from podium.core.hash_chain import RunId
+from tests.e2e.kit import Ended, Project, closing, until
 
 pytestmark = pytest.mark.slow
 
@@ -181,3 +184,95 @@ def test_a_person_decides_when_a_gate_that_leads_further_back_has_failed_too_oft
 
     (project.root / ".workflow/signals/G-pass").touch()
     assert project.podium("resume", newest(project)).code == 0
+
+
+BY_A_PERSON = """
+workflow: {id: hand, name: By hand}
+steps:
+  - {id: A, name: first, agent: {type: implementor}, outputs: [first.txt]}
+  - id: B
+    name: second
+    agent: {type: implementor, launch: interactive}
+    outputs: [second.txt]
+    signal: SIGNAL
+    gate: G
+gates:
+  - {id: G, name: look, reviewer: {level: auto, agent_type: reviewer}, on_fail: {next_step: B}, max_retries: 3}
+"""
+FIRST = "#!/bin/sh\ncat > /dev/null\necho first > first.txt; echo done\n"
+STRICT = """
+- {match: {step: "second#1/look/reviewer"}, verdict: {decision: reject, score: 3, summary: Once more.}}
+- {match: {step: look/reviewer}, verdict: {decision: approve, score: 9}}
+"""
+
+
+def by_a_person(project: Project, signal: str) -> str:
+    """A run that waits for a person, driven in the background."""
+    files = {"flow.yaml": BY_A_PERSON.replace("SIGNAL", signal), "cast.yaml": STRICT, "work.sh": FIRST}
+    project.put({**files, ".podium/config.yaml": CONFIG, ".gitignore": ".podium/\n"})
+    (project.root / "work.sh").chmod(0o755)
+    project.git("config", "user.name", "Ann")
+    project.git("config", "user.email", "ann@example.com")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "first")
+    project.start("run", "flow.yaml", "--yes")
+    run = project.run_id()
+    project.until_event(run, "AttemptStarted", "second")
+    return run
+
+
+def worktree(project: Project, run: str, attempt: int) -> Path:
+    folder = project.root / f".podium/runs/{run}/by_hand/second/{attempt}"
+    until(lambda: (folder / "TASK.md").exists() or None, "the task")
+    return folder / "work"
+
+
+def commits(folder: Path, project: Project, message: str) -> None:
+    env = {**project.environment(), "PATH": os.environ["PATH"]}
+    for args in (("add", "-A"), ("commit", "-q", "-m", message)):
+        subprocess.run(("git", *args), cwd=folder, env=env, check=True)
+
+
+@pytest.mark.req("R021", "R199", "C44")
+def test_the_work_of_a_person_is_judged_in_the_worktree_and_one_signal_is_one_attempt(
+    project: Project,
+) -> None:
+    run = by_a_person(project, "{type: sentinel_file, value: .workflow/signals/B-done.json}")
+    folder = worktree(project, run, 1)
+    assert (folder / ".git").is_file(), "a real git worktree"
+    assert (folder / "first.txt").read_text() == "first\n", "with the work of earlier steps"
+    (folder / "second.txt").write_text("by hand\n")
+    (project.root / ".workflow/signals").mkdir(parents=True, exist_ok=True)
+    (project.root / ".workflow/signals/B-done.json").write_text("{}")
+
+    project.until_event(RunId(run), "AttemptStarted", "second", times=2)
+    assert show(project)["second#1/look"] == "rejected"
+    again = worktree(project, run, 2)
+    assert (again / "second.txt").read_text() == "by hand\n"
+    assert show(project)["second"] == "running", "the signal of the first attempt does not end the second"
+    (again / "second.txt").write_text("by hand, better\n")
+    (again / ".workflow/signals").mkdir(parents=True)
+    (again / ".workflow/signals/B-done.json").write_text("{}")
+
+    project.until_event(RunId(run), "RunEnded")
+    assert show(project)["second"] == "passed"
+    assert "+by hand, better" in project.podium("diff", run).out
+
+
+@pytest.mark.req("R021", "R199")
+def test_the_commit_that_is_the_signal_is_the_work_that_is_judged(project: Project) -> None:
+    run = by_a_person(project, "{type: git_commit, value: '[GATE:G]'}")
+    worktree(project, run, 1)
+    # In the project's own checkout, on its own branch, which does not have the first step's file.
+    (project.root / "second.txt").write_text("on main\n")
+    commits(project.root, project, "Do it [GATE:G]")
+
+    project.until_event(RunId(run), "AttemptStarted", "second", times=2)
+    assert show(project)["second#1/look"] == "rejected"
+    folder = worktree(project, run, 2)
+    (folder / "second.txt").write_text("on its own branch\n")
+    commits(folder, project, "Do it better [GATE:G]")
+
+    project.until_event(RunId(run), "RunEnded")
+    diff = project.podium("diff", run).out
+    assert "+on its own branch" in diff and "first.txt" in diff

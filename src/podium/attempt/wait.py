@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import anyio
 from anyio import to_thread
@@ -25,7 +25,7 @@ from podium.core.model import Command, Step, Wait
 from podium.core.payloads import Amounts
 from podium.core.types import Millis
 from podium.errors import ConfigurationError, PathViolation, PodiumError
-from podium.files import bounded_json
+from podium.files import atomic, bounded_json
 from podium.files.inside import inside, open_inside
 from podium.git.command import run
 from podium.git.repository import Repository, commit_of, refs
@@ -55,18 +55,45 @@ async def watch(task: WatchTask, host: Host) -> WaitEnded:
         return WaitEnded(host.now(), path, "error", {"text": "", "message": message}, reason)
 
 
-async def wait_until(wait: Wait, names: Names, run_branch: str, host: Host) -> Mapping[str, Any]:
-    """Waits for the condition that ends work done by hand."""
+class SignalPlace(NamedTuple):
+    """Where the signal of a person may be."""
+
+    folder: Path
+    """The worktree of the step; a file may also be in the project."""
+    branches: tuple[str, ...]
+    seen: Path
+    """Stores what was there when the person began: a signal is about one attempt only."""
+
+
+def watch_for_person(
+    wait: Wait, names: Names, place: SignalPlace, host: Host
+) -> Callable[[], Awaitable[Mapping[str, Any]]]:
+    """Notes what is there before the person begins, and returns what waits for the end of work done by hand."""
     if wait.timer is not None:
-        await anyio.sleep(wait.timer / 1000)
-        return {}
+        pause_s = wait.timer / 1000
+        return lambda: _pause(pause_s)
     if wait.what not in ("file", "commit", "step"):
         raise ConfigurationError(
             f"done: {wait.what} is not carried out yet",
             hint="use file, commit, step or timer, or leave it out",
         )
-    look, every_s = _watcher(wait, names, run_branch, host)
-    return await _until(look, every_s)
+    if wait.what == "step":
+        look, every_s = _watcher(wait, names, "", host)
+        return lambda: _until(look, every_s)
+    text = as_text(fill(wait.detail[wait.what], names), Meter())
+    if wait.what == "file":
+        inside(host.project, text)
+        look = _NewFile(host.project, place, text).look
+    else:
+        branch = fill(wait.detail.get("branch"), names)
+        branches = place.branches if branch is None else (as_text(branch, Meter()),)
+        look = _new_commits(text, branches, place.seen, host)
+    return lambda: _until(look, POLL_S)
+
+
+async def _pause(pause_s: float) -> Mapping[str, Any]:
+    await anyio.sleep(pause_s)
+    return {}
 
 
 async def _until(look: Callable[[], Awaitable[Observation]], every_s: float) -> Mapping[str, Any]:
@@ -105,9 +132,17 @@ class _File:
         self._sign: tuple[int, int] | None = None
 
     async def look(self) -> Observation:
-        return await to_thread.run_sync(self._look)
+        return await to_thread.run_sync(self.look_once)
 
-    def _look(self) -> Observation:
+    def stamp(self) -> list[int] | None:
+        """None if there is no such file."""
+        try:
+            status = inside(self._project, self._path).stat()
+        except OSError:
+            return None
+        return [status.st_ino, status.st_size, status.st_mtime_ns]
+
+    def look_once(self) -> Observation:
         try:
             status = inside(self._project, self._path).stat()
         except OSError:
@@ -132,6 +167,68 @@ class _File:
         return value
 
 
+class _NewFile:
+    """A file in the worktree of the step or in the project, if it is not as it was when the person began."""
+
+    def __init__(self, project: Path, place: SignalPlace, path: str) -> None:
+        self._files = {str(root): _File(root, path) for root in (place.folder, project)}
+        self._before = _stored(place.seen, {root: file.stamp() for root, file in self._files.items()})
+
+    async def look(self) -> Observation:
+        return await to_thread.run_sync(self._look)
+
+    def _look(self) -> Observation:
+        for root, file in self._files.items():
+            stamp = file.stamp()
+            # As JSON has it: without tuples.
+            if stamp is not None and stamp != self._before.get(root):
+                observation = file.look_once()
+                if observation is not None:
+                    return observation
+        return None
+
+
+def _stored(file: Path, value: dict[str, Any]) -> dict[str, Any]:
+    """The value as it was stored first; a crash does not change what was there before."""
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write(file, json.dumps(value).encode())
+    stored: dict[str, Any] = json.loads(file.read_bytes())
+    return stored
+
+
+def _new_commits(
+    pattern: str, branches: tuple[str, ...], seen: Path, host: Host
+) -> Callable[[], Awaitable[Observation]]:
+    repository = host.repository
+    if repository is None:
+        raise ConfigurationError("not a git repository: cannot wait for a commit")
+    references = [f"refs/heads/{branch}" if branch else "HEAD" for branch in dict.fromkeys(branches)]
+
+    def tips() -> dict[str, str | None]:
+        return {reference: commit_of(refs(repository), reference) for reference in references}
+
+    before = _stored(seen, tips())
+    known = tuple(tip for tip in before.values() if tip is not None)
+
+    def look() -> Observation:
+        for reference, tip in tips().items():
+            if tip is not None and tip not in known:
+                observation = _commit_with(repository, pattern, tip, host.base_commit, *known)
+                if observation is not None:
+                    # What was on the branch before is not the work of this attempt.
+                    return {
+                        **observation,
+                        "output": {**observation["output"], "since": before.get(reference)},
+                    }
+        return None
+
+    async def looking() -> Observation:
+        return await to_thread.run_sync(look)
+
+    return looking
+
+
 def _commits(pattern: str, branch: str, host: Host) -> Callable[[], Awaitable[Observation]]:
     repository = host.repository
     if repository is None:
@@ -152,9 +249,9 @@ def _commits(pattern: str, branch: str, host: Host) -> Callable[[], Awaitable[Ob
     return looking
 
 
-def _commit_with(repository: Repository, pattern: str, tip: str, base: str | None) -> Observation:
+def _commit_with(repository: Repository, pattern: str, tip: str, base: str | None, *seen: str) -> Observation:
     """The newest commit since the run started whose message contains the text."""
-    since = () if base is None else (f"^{base}",)
+    since = tuple(f"^{commit}" for commit in (base, *seen) if commit is not None)
     args = ("rev-list", "--no-commit-header", "--max-count=1", "-F", f"--grep={pattern}", "--format=%H%n%s")
     out = run(refs(repository), *args, tip, *since, "--").out.decode("utf-8", "replace")
     if not out.strip():

@@ -44,7 +44,6 @@ from podium.git.trees.merge import Clashed, join
 from podium.git.trees.names import escape_path
 from podium.git.trees.snapshot import Snapshot
 from podium.git.workdir.capture import Refused, capture
-from podium.git.workdir.clone import clone
 from podium.git.workdir.walk import open_folder
 from podium.ports.sandbox import Sandbox
 
@@ -72,6 +71,8 @@ class Workspace:
     """When it was opened; what was changed later, its processes changed."""
     is_watched: bool = False
     """Outside of git: whether the project's files were listed, to tell what the step changes."""
+    captured: Tree | None = None
+    """The work of a person, which was captured where the person did it."""
     inside: Path | None = None
     """The path at which a sandbox mounts the folder, the project's own; None without a mount."""
 
@@ -184,6 +185,8 @@ async def capture_change(
         limited = workspace.is_watched
         files = await to_thread.run_sync(project_files.files_changed, host, started.path) if limited else ()
         return CapturedChange(None, no_change(), (), files)
+    if workspace.captured is not None:
+        return await to_thread.run_sync(_keep_captured, host, host.repository, workspace.captured, started)
     take = _capture_in_place if workspace.snapshot is None else _capture
     captured = await to_thread.run_sync(take, host, host.repository, workspace, started)
     if kept is None or isinstance(captured, CaptureRefused) or captured.tree is None:
@@ -239,10 +242,9 @@ def _add_clone(host: Host, repository: Repository, started: AttemptStarted, pool
     add_clone(repository, pooled, host.base_commit, commit)
 
 
-def clone_at_start(host: Host, repository: Repository, started: AttemptStarted, folder: Path) -> None:
-    """A private clone in a new folder, at the tree the attempt starts from."""
-    start = start_of(host, repository, started)
-    clone(repository, _commit_at(host, repository, started, start), folder)
+def commit_at_start(host: Host, repository: Repository, started: AttemptStarted) -> str:
+    """A commit with the tree that the attempt starts from."""
+    return _commit_at(host, repository, started, start_of(host, repository, started))
 
 
 def _commit_at(host: Host, repository: Repository, started: AttemptStarted, tree: Tree) -> str:
@@ -303,6 +305,11 @@ def _capture_in_place(
     keep_attempt(host, repository, started, joined.tree)
     captured = _change_since(repository, started.base, joined.tree)
     return replace(captured, change={**captured.change, IN_PLACE: True})
+
+
+def _keep_captured(host: Host, repository: Repository, tree: Tree, started: AttemptStarted) -> CapturedChange:
+    keep_attempt(host, repository, started, tree)
+    return _change_since(repository, started.base, tree)
 
 
 def _change_since(repository: Repository, base: Tree | None, tree: Tree) -> CapturedChange:

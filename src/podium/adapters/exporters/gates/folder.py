@@ -57,7 +57,9 @@ class GatesFolder:
                 path.unlink(missing_ok=True)
                 self._written.pop(name, None)
         if self._shared is not None:
-            self._shared.write(texts)
+            self._shared.write(
+                {name: text for name, text in texts.items() if name not in self._labels.by_people}
+            )
 
     def answers(self, pending: Sequence[Pending]) -> Iterator[Approve]:
         questions = {(question.path, question.since): question for question in pending}

@@ -29,6 +29,8 @@ class GateLabels:
     """The key is `step/gate` for a gate inside a step, and the name for a gate that is a step of its own."""
     context_paths: Mapping[str, str] = field(default_factory=dict)
     """`retry_context_path` by the id of the gate, below the folder."""
+    by_people: frozenset[str] = frozenset()
+    """Files below the folder that people write, so Podium does not write them next to theirs."""
 
 
 def read_labels(text: str) -> GateLabels | None:
@@ -38,7 +40,7 @@ def read_labels(text: str) -> GateLabels | None:
     return (
         None
         if labels is None
-        else GateLabels(labels.id, text, labels.steps, labels.gates, labels.context_paths)
+        else GateLabels(labels.id, text, labels.steps, labels.gates, labels.context_paths, labels.by_people)
     )
 
 

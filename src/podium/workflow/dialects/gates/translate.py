@@ -18,7 +18,7 @@ gates:
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final
 
@@ -62,6 +62,8 @@ class Labels:
     gates: Mapping[str, str]
     context_paths: Mapping[str, str]
     """`retry_context_path` by the id of the gate, below `.workflow/`."""
+    by_people: frozenset[str]
+    """Files below `.workflow/` by which people say that their steps are done."""
 
 
 def labels_of(root: Node) -> Labels | None:
@@ -82,7 +84,16 @@ def labels_of(root: Node) -> Labels | None:
         for path in [_context_path(gate)]
         if is_context_path(path)
     }
-    return Labels(text(fields(fields(root)["workflow"]).get("id")) or "gates", steps, gates, paths)
+    name = text(fields(fields(root)["workflow"]).get("id")) or "gates"
+    return Labels(name, steps, gates, paths, frozenset(_signals_of_people(pipeline)))
+
+
+def _signals_of_people(pipeline: Pipeline) -> Iterator[str]:
+    for step in pipeline.steps:
+        launch = text(fields(fields(step).get("agent")).get("launch"))
+        value = text(fields(fields(step).get("signal")).get("value")) or ""
+        if launch == "interactive" and value.startswith(FOLDER):
+            yield value.removeprefix(FOLDER)
 
 
 def _context_path(gate: Node) -> str:
@@ -217,7 +228,7 @@ def _gate(step: Node, pipeline: Pipeline, translation: Translation) -> Node | No
     path = fields(fields(gate).get("on_fail")).get("retry_context_path")
     if path is not None and not is_context_path(str(path.value)):
         message = f'"retry_context_path" of gate "{name}" must be a file below {FOLDER}'
-        translation.add_problem(path, 24, message, f"write {FOLDER}retry-context/{name}-attempt-{{n}}.md")
+        translation.add_problem(path, 2, message, f"write {FOLDER}retry-context/{name}-attempt-{{n}}.md")
     return gate
 
 

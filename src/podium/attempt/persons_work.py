@@ -1,0 +1,61 @@
+"""Which files are the work of a person's step: those of the signal's commit, of the worktree, or of the project's checkout.
+
+Rule: the work is judged where the person did it. Work that began elsewhere than the step is merged onto the step's start.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from podium.attempt.host import Host
+from podium.attempt.workspace.workspace import CaptureRefused, start_of
+from podium.core.addresses import without_visits
+from podium.core.events import AttemptStarted
+from podium.core.types import Tree
+from podium.git.branches.person_worktree import is_worktree, tree_in
+from podium.git.repository import Repository, component, tree_of, tree_with_uncommitted
+from podium.git.trees.merge import Clashed, join
+
+SHOWN: Final = 10
+PROJECT_TREE: Final = "project_tree"
+"""Stores the files of the project's checkout when the person began."""
+
+
+class SignalCommit(NamedTuple):
+    name: str
+    since: str | None
+    """The commit of the branch when the person began; None if the branch is that of the worktree."""
+
+
+def branch_of(host: Host, started: AttemptStarted) -> str:
+    """The branch of the worktree of one attempt."""
+    return f"by-hand/{host.run}/{component(without_visits(started.path))}-{started.attempt}"
+
+
+def work_of(
+    host: Host, repository: Repository, started: AttemptStarted, folder: Path, commit: SignalCommit | None
+) -> Tree | CaptureRefused:
+    """The tree of the person's work; `commit` is the one that was the signal, if it was one."""
+    start = start_of(host, repository, started)
+    if commit is not None:
+        fork = start if commit.since is None else tree_of(repository, commit.since)
+        return _onto(repository, start, fork, tree_of(repository, commit.name))
+    here = tree_in(repository, folder) if is_worktree(folder) else start
+    if here != start:
+        return here
+    # The worktree is as it was made, so the person may have worked in the checkout of the project.
+    stored = folder.parent / PROJECT_TREE
+    fork = Tree(stored.read_text("utf-8")) if stored.is_file() else tree_of(repository, host.base_commit)
+    return _onto(repository, start, fork, tree_with_uncommitted(repository))
+
+
+def _onto(repository: Repository, start: Tree, fork: Tree, work: Tree) -> Tree | CaptureRefused:
+    """The work with what earlier steps of the run have done, which a branch of the person may not have."""
+    if work in (fork, start):
+        return start
+    joined = join(repository, fork=fork, onto=start, tree=work)
+    if isinstance(joined, Clashed):
+        paths = ", ".join(clash.path for clash in joined.clashes[:SHOWN])
+        return CaptureRefused("conflict", f"this work and earlier steps of the run have both changed {paths}")
+    return joined.tree
