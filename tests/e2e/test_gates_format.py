@@ -276,3 +276,95 @@ def test_the_commit_that_is_the_signal_is_the_work_that_is_judged(project: Proje
     project.until_event(RunId(run), "RunEnded")
     diff = project.podium("diff", run).out
     assert "+on its own branch" in diff and "first.txt" in diff
+
+
+DONE = """
+workflow: {id: landed, name: Add a}
+steps:
+  - {id: A, name: build, agent: {type: implementor, launch: LAUNCH}, outputs: [a.txt], SIGNAL gate: G}
+gates:
+  - {id: G, name: sign, reviewer: {level: human}, on_pass: {next_step: DONE}, on_fail: {next_step: A}}
+"""
+BUILD = "#!/bin/sh\ncat > /dev/null\ndate +%N >> a.txt; echo done\n"
+FAKE = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$HOME/calls.log"
+case "$*" in
+*view*) exit 1;;
+*create*) echo https://example.com/1;;
+esac
+"""
+
+
+def approve(project: Project) -> Ended:
+    run = newest(project)
+    (project.root / ".workflow/signals/G-pass").touch()
+    return project.podium("resume", run)
+
+
+@pytest.mark.req("R022")
+def test_after_done_the_work_is_on_the_branch_that_the_run_began_on(project: Project) -> None:
+    start(project, BUILD, flow=DONE.replace("LAUNCH", "headless").replace("SIGNAL ", ""))
+    assert "a.txt" not in project.git("ls-tree", "--name-only", "main").split()
+
+    assert approve(project).code == 0
+    assert "a.txt" in project.git("ls-tree", "--name-only", "main").split()
+    assert (project.root / "a.txt").is_file()
+
+
+def with_remote(project: Project, *programs: str) -> None:
+    project.git("init", "-q", "--bare", str(project.folder / "remote.git"))
+    project.git("remote", "add", "origin", str(project.folder / "remote.git"))
+    tools = project.folder / "tools"
+    tools.mkdir()
+    for name in programs:
+        (tools / name).write_text(FAKE, "utf-8")
+        (tools / name).chmod(0o755)
+    usual = [
+        folder
+        for folder in os.environ["PATH"].split(":")
+        if not any(Path(folder, name).exists() for name in ("gh", "glab"))
+    ]
+    project.env["PATH"] = ":".join((str(tools), *usual))
+
+
+REQUEST = DONE.replace("LAUNCH", "headless").replace(
+    "SIGNAL", "signal: {type: pr_creation, value: feature/a},"
+)
+
+
+@pytest.mark.req("R199")
+@pytest.mark.parametrize(
+    ("program", "opened", "merged"),
+    [
+        ("gh", "gh pr create --head feature/a --base main", "gh pr merge feature/a"),
+        ("glab", "glab mr create --source-branch feature/a --target-branch main", "glab mr merge feature/a"),
+    ],
+)
+def test_a_pull_request_is_opened_before_the_gate_and_merged_at_done(
+    project: Project, program: str, opened: str, merged: str
+) -> None:
+    with_remote(project, program)
+    started = start(project, BUILD, flow=REQUEST)
+    assert started.code == 6, started.err
+    log = project.home / "calls.log"
+    assert opened in log.read_text()
+    assert "a.txt" in project.git("ls-tree", "--name-only", "refs/remotes/origin/feature/a").split()
+    assert merged not in log.read_text()
+
+    assert approve(project).code == 0
+    assert merged in log.read_text()
+
+
+@pytest.mark.req("R199")
+def test_without_gh_and_glab_the_branch_is_pushed(project: Project) -> None:
+    with_remote(project)
+    started = start(project, BUILD, flow=REQUEST)
+    assert started.code == 6, started.err
+    assert "feature/a" in project.git("ls-remote", "origin")
+
+
+@pytest.mark.req("R199")
+def test_a_pull_request_is_refused_with_the_reason_where_there_is_no_remote(project: Project) -> None:
+    refused = start(project, BUILD, flow=REQUEST)
+    assert refused.code == 2, refused.err
+    assert "the repository has no remote, so no pull request can be opened" in refused.err

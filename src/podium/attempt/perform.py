@@ -34,7 +34,7 @@ from podium.tasks.task import (
 async def perform(task: Task, host: Host) -> Report | None:
     """None if the work waits for a person. Cancelling ends the task's processes and removes its workspace."""
     match task:
-        case AttemptTask(by_hand=True):
+        case AttemptTask(by_hand=True) if host.taking is None or not host.taking.takes(task.started):
             from podium.attempt import by_hand
 
             return await by_hand.prepare_manual_work(task, host)

@@ -137,6 +137,7 @@ class Git:
     how: Literal["squash", "merge", "commits"] = "squash"
     branch: Value = None
     push: Value = None
+    pull_request: Literal["open", "merge"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from podium.app.author.load import check, converted
 from podium.workflow.dialects.detect import TranslatedFile, translate
 from podium.workflow.dialects.gates import keys as gates
-from podium.workflow.dialects.gates.translate import labels_of
+from podium.workflow.dialects.gates.labels import labels_of
 from podium.workflow.dialects.key_register import Key, Part
 from podium.workflow.dialects.states import keys as states
 from podium.workflow.dialects.steps import keys as steps

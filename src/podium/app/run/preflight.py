@@ -25,6 +25,8 @@ from podium.core.types import Address
 from podium.credentials import key_names, with_auth
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
+from podium.git.branches.pull_request import default_remote
+from podium.git.repository import Repository
 from podium.ports.agent import Agents, InstalledAgent
 from podium.redaction.encodings import SHORTEST
 from podium.redaction.mask import Mask
@@ -268,6 +270,20 @@ def check_branch(workflow: Workflow, branch: str) -> None:
                 f'"{step.name}" lands on run.branch, and no branch is checked out',
                 hint="git switch BRANCH, or git switch -c NEW, then start it again",
             )
+
+
+def check_remote(workflow: Workflow, repository: Repository | None) -> None:
+    """Raises ConfigurationError for a step that opens a pull request where nothing can be pushed to."""
+    for step in _all(top_steps(workflow)):
+        if isinstance(step.verb, Git) and step.verb.pull_request is not None and step.verb.push is None:
+            if repository is None:
+                raise ConfigurationError(
+                    f'"{step.name}" opens a pull request, and this is not a git repository'
+                )
+            try:
+                default_remote(repository)
+            except ConfigurationError as error:
+                raise ConfigurationError(f'"{step.name}": {error.message}', hint=error.hint) from error
 
 
 def _is_of_run(verb: Git) -> bool:

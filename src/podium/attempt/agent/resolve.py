@@ -59,7 +59,11 @@ def resolve_agent(
     role = _text(verb.role, names)
     role_fields = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
     agents = config.agents
-    agent = _agent(verb, started, names, role_fields=role_fields, candidates=step.settings.candidates)
+    if verb.by_hand:
+        # A person takes the step over, in the program of the agent that its role has.
+        agent = config.roles.get(role or "", {}).get("agent")
+    else:
+        agent = _agent(verb, started, names, role_fields=role_fields, candidates=step.settings.candidates)
     agent = agent or default_agent(host.agents, agents, host.host_env)
     if agent is None:
         return NoAgent(

@@ -9,7 +9,7 @@ Rule 3: if the step has gates, they judge the tree that would land; only exactly
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, assert_never
+from typing import Any, Final, Literal, assert_never
 
 from anyio import to_thread
 
@@ -44,10 +44,12 @@ from podium.git.branches.land import (
     prepare,
 )
 from podium.git.branches.publish import Unpublished, publish
+from podium.git.branches.pull_request import default_remote, merge_request, open_request, program_for
 from podium.git.repository import (
     Repository,
     Signature,
     commit_of,
+    read_head,
     read_person,
     refs,
     tree_of,
@@ -67,7 +69,8 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     assert isinstance(verb, Git)
     values = (verb.land, verb.message, verb.branch, verb.push)
     names = await known_names(host, task.names(), values, task.view)
-    key = request_key(task.started, "git", verb.how, *(fill(value, names) for value in values))
+    request = () if verb.pull_request is None else (verb.pull_request,)
+    key = request_key(task.started, "git", verb.how, *(fill(value, names) for value in values), *request)
     return await reuse_or(host, task, key, lambda: _land_or_publish(task, host, verb, names))
 
 
@@ -252,6 +255,8 @@ async def _publish(task: AttemptTask, host: Host, verb: Git, names: Names) -> At
     repository, started = _repository(host), task.started
     branch = _text(verb.branch, names)
     remote = None if verb.push is None else _text(verb.push, names)
+    if verb.pull_request is not None and remote is None:
+        remote = await to_thread.run_sync(default_remote, repository)
     message = f"Work of run {host.run}" if verb.message is None else _text(verb.message, names)
 
     def put() -> tuple[str, Any]:
@@ -270,7 +275,24 @@ async def _publish(task: AttemptTask, host: Host, verb: Git, names: Names) -> At
     if isinstance(done, Unpublished):
         return _failed(host, started, "publish", done.why)
     text = f'published as branch "{branch}"' + (f" on {remote}" if remote else "")
+    if verb.pull_request is not None and remote is not None:
+        title = message if verb.message is not None else task.land_work.run_name
+        text = await to_thread.run_sync(_pull_request, repository, verb.pull_request, (branch, remote, title))
     return _passed(host, started, text, commit, branch)
+
+
+def _pull_request(
+    repository: Repository, action: Literal["open", "merge"], about: tuple[str, str, str]
+) -> str:
+    branch, remote, title = about
+    program = program_for(repository, remote)
+    if program is None:
+        return f'pushed as branch "{branch}" to {remote}; neither gh nor glab is installed, so {action} its pull request there'
+    if action == "merge":
+        merge_request(repository, program, branch)
+        return f'merged the pull request of "{branch}" with {program}'
+    address = open_request(repository, program, branch, read_head(repository).branch or "main", title)
+    return f'opened a pull request for "{branch}" with {program}: {address}'
 
 
 def _signature(repository: Repository, started: AttemptStarted) -> Signature:

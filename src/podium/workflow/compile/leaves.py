@@ -79,6 +79,7 @@ def git(context: CompileContext, raw: parts.Git) -> Git:
         how=raw.how or "squash",
         branch=context.value(raw.branch, raw.at("branch")),
         push=context.value(raw.push, raw.at("push")),
+        pull_request=raw.pull_request,
     )
 
 

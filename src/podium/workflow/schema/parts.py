@@ -213,6 +213,7 @@ class Git(Raw):
     how: Literal["squash", "merge", "commits"] | None = None
     branch: str | None = None
     push: str | None = None
+    pull_request: Literal["open", "merge"] | None = None
 
 
 class ForEach(Raw):

@@ -47,7 +47,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
 
 WAIT_FORMS: Final = ("signal", "file", "timer", "until_time", "commit", "step", "poll")
 _WAIT_EXTRAS: Final = {"branch": "commit", "every": "poll", "pending": "poll"}
-_GIT_EXTRAS: Final = {"message": "land", "how": "land", "push": "branch"}
+_GIT_EXTRAS: Final = {"message": "land", "how": "land", "push": "branch", "pull_request": "branch"}
 
 
 def check_file(file: File, broken: BrokenPaths) -> Iterator[FieldFault]:

@@ -47,7 +47,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         text=_schema,
         files={"CLAUDE.md": "Be brief.\n", "app/a": ""},
         cast="- {match: {step: make}, write: {made.txt: made}}\n",
-        steps=("make",),
+        steps=("make", "done"),
     ),
     Runs(
         key=EXAMPLE,
@@ -70,6 +70,6 @@ EXPECTATIONS: tuple[Expectation, ...] = (
   write: {src/chatcat/index.py: fast, src/chatcat/search.py: x, .workflow/signals/X-2-done.json: "{}"}
 """,
         answers=("approve",),
-        steps=("write_tests", "implement"),
+        steps=("write_tests", "implement", "done"),
     ),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from podium.fast_dataclass import dataclass
-from podium.workflow.dialects.gates.translate import labels_of
+from podium.workflow.dialects.gates.labels import labels_of
 from podium.workflow.source.files import tree_from_document
 from podium.workflow.source.yaml import load
 

@@ -18,14 +18,15 @@ gates:
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Mapping
 from typing import Any, Final
 
-from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.gates import keys
 from podium.workflow.dialects.gates.criteria import proof_of
-from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node
+from podium.workflow.dialects.gates.labels import FOLDER, is_context_path
+from podium.workflow.dialects.gates.landing import landing_step, request_step
+from podium.workflow.dialects.gates.pipeline import Pipeline, free_name, gate_name, id_of, read_pipeline
+from podium.workflow.dialects.translation import Kind, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -33,16 +34,14 @@ PARTS: Final = {"reviewer": keys.REVIEWER, "on_pass": keys.ON_PASS, "on_fail": k
 LAUNCHES: Final = ("interactive", "headless", "subagent")
 SIGNALS: Final = ("sentinel_file", "git_commit", "pr_creation", "stdout_exit")
 LEVELS: Final = ("auto", "notify", "human")
-ENDS: Final = {"DONE": "end", "ABORTED": "fail"}
 ROLES: Final = {"implementor": "implementer", "test_writer": "test_engineer", "tester": "test_engineer"}
 """Names of roles that Podium ships under another name."""
 
-FOLDER: Final = ".workflow/"
 SPECS: Final = f"{FOLDER}specs/"
 
 
 def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
-    pipeline = _pipeline(root) if kind == "workflow" else None
+    pipeline = read_pipeline(root) if kind == "workflow" else None
     if pipeline is None:
         return None
     translation.check_part(root, "a gates-format workflow", keys.FILE)
@@ -53,66 +52,14 @@ def translate(root: Node, kind: Kind, translation: Translation) -> Node | None:
     return _file(root, pipeline, translation)
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """The ids of a file by native name; a gate inside a step is named `step/gate`."""
-
-    id: str
-    steps: Mapping[str, str]
-    gates: Mapping[str, str]
-    context_paths: Mapping[str, str]
-    """`retry_context_path` by the id of the gate, below `.workflow/`."""
-    by_people: frozenset[str]
-    """Files below `.workflow/` by which people say that their steps are done."""
-
-
-def labels_of(root: Node) -> Labels | None:
-    """None for a file of another format."""
-    pipeline = _pipeline(root)
-    if pipeline is None:
-        return None
-    gates: dict[str, str] = {}
-    for step in pipeline.steps:
-        gate = pipeline.gates.get(text(fields(step).get("gate")) or "")
-        if gate is not None:
-            own = pipeline.judges.get(_id(step))
-            gates[own or f"{pipeline.step(_id(step))}/{_gate_name(gate)}"] = _id(gate)
-    steps = {pipeline.step(_id(step)): _id(step) for step in pipeline.steps}
-    paths = {
-        name: path.removeprefix(FOLDER)
-        for name, gate in pipeline.gates.items()
-        for path in [_context_path(gate)]
-        if is_context_path(path)
-    }
-    name = text(fields(fields(root)["workflow"]).get("id")) or "gates"
-    return Labels(name, steps, gates, paths, frozenset(_signals_of_people(pipeline)))
-
-
-def _signals_of_people(pipeline: Pipeline) -> Iterator[str]:
-    for step in pipeline.steps:
-        launch = text(fields(fields(step).get("agent")).get("launch"))
-        value = text(fields(fields(step).get("signal")).get("value")) or ""
-        if launch == "interactive" and value.startswith(FOLDER):
-            yield value.removeprefix(FOLDER)
-
-
-def _context_path(gate: Node) -> str:
-    return text(fields(fields(gate).get("on_fail")).get("retry_context_path")) or ""
-
-
-def is_context_path(path: str) -> bool:
-    """Whether Podium may write the file: below `.workflow/`, which is Podium's and the format's."""
-    return path.startswith(FOLDER) and path == posixpath.normpath(path) and path != FOLDER
-
-
 def _check_ids(thing: str, nodes: tuple[Node, ...], translation: Translation) -> None:
     ids: set[str] = set()
     for node in nodes:
-        if not _id(node):
+        if not id_of(node):
             translation.add_problem(node, 2, f"this {thing} has no id", "add id: with a text")
-        elif _id(node) in ids:
-            translation.add_problem(node, 6, f'two {thing}s have the id "{_id(node)}"')
-        ids.add(_id(node))
+        elif id_of(node) in ids:
+            translation.add_problem(node, 6, f'two {thing}s have the id "{id_of(node)}"')
+        ids.add(id_of(node))
 
 
 def _check_used(pipeline: Pipeline, translation: Translation) -> None:
@@ -122,79 +69,21 @@ def _check_used(pipeline: Pipeline, translation: Translation) -> None:
             translation.add_problem(gate, 36, f'no step uses gate "{name}"', f"add gate: {name} to a step")
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    steps: tuple[Node, ...]
-    gates: Mapping[str, Node]
-    names: Names
-    judges: dict[str, str] = field(default_factory=dict)
-    """Names of the gates that are steps of their own, by the id of the step they judge."""
-
-    def step(self, name: str) -> str:
-        return self.names[name]
-
-    def target(self, node: Node | None) -> str | None:
-        target = text(fields(node).get("next_step"))
-        return None if target is None else ENDS.get(target, self.names[target])
-
-    def after(self, step: Node) -> str:
-        index = self.steps.index(step) + 1
-        return self.names[_id(self.steps[index])] if index < len(self.steps) else "end"
-
-
-def _pipeline(root: Node) -> Pipeline | None:
-    entries = fields(root)
-    header, steps = entries.get("workflow"), entries.get("steps")
-    is_ours = header is not None and "steps" not in fields(header) and steps is not None
-    if not is_ours or steps is None or not isinstance(steps.value, tuple):
-        return None
-    pipeline = Pipeline(steps.value, _by_id(entries.get("gates")), _names(steps.value))
-    pipeline.judges.update(_judges(pipeline))
-    return pipeline
-
-
-def _judges(pipeline: Pipeline) -> dict[str, str]:
-    """Names for gates that become steps: one for each step they judge, none equal to the name of a step."""
-    used = {pipeline.step(_id(step)) for step in pipeline.steps}
-    names: dict[str, str] = {}
-    for step in pipeline.steps:
-        gate = pipeline.gates.get(text(fields(step).get("gate")) or "")
-        if gate is None or _is_inline(step, gate, pipeline):
-            continue
-        base = _gate_name(gate)
-        candidates = (base if number == 1 else f"{base}_{number}" for number in range(1, len(used) + 2))
-        names[_id(step)] = next(name for name in candidates if name not in used)
-        used.add(names[_id(step)])
-    return names
-
-
-def _by_id(gates: Node | None) -> dict[str, Node]:
-    return {_id(gate): gate for gate in items(gates)}
-
-
-def _id(node: Node) -> str:
-    return text(fields(node).get("id")) or ""
-
-
-def _names(steps: tuple[Node, ...]) -> Names:
-    """Names by step id, made from the step's `name`, since `write-tests` is clearer than `X-1`."""
-    native = Names()
-    return Names(
-        native_names={_id(step): native.add(text(fields(step).get("name")) or _id(step)) for step in steps}
-    )
-
-
 def _file(root: Node, pipeline: Pipeline, translation: Translation) -> Node:
     entries = fields(root)
     header = fields(entries.get("workflow"))
     steps: dict[str, Any] = {}
     for step in pipeline.steps:
-        translation.check_part(step, f'step "{_id(step)}"', keys.STEP)
+        translation.check_part(step, f'step "{id_of(step)}"', keys.STEP)
         gate = _gate(step, pipeline, translation)
-        own = pipeline.judges.get(_id(step))
-        steps[pipeline.step(_id(step))] = _step(step, None if own else gate, root, pipeline, translation)
+        own = pipeline.judges.get(id_of(step))
+        steps[pipeline.step(id_of(step))] = _step(step, None if own else gate, root, pipeline, translation)
+        if pipeline.opens_request(step):
+            steps[free_name(f"{pipeline.step(id_of(step))}_pull_request", steps)] = request_step(step, header)
         if gate is not None and own is not None:
             steps[own] = _gate_step(step, gate, pipeline, translation)
+    if pipeline.landing != "end":
+        steps[pipeline.landing] = landing_step(pipeline, header, entries["steps"])
     file: dict[str, Any] = {
         "podium": 1,
         "name": name_of(text(header.get("id")) or "gates"),
@@ -230,14 +119,6 @@ def _gate(step: Node, pipeline: Pipeline, translation: Translation) -> Node | No
         message = f'"retry_context_path" of gate "{name}" must be a file below {FOLDER}'
         translation.add_problem(path, 2, message, f"write {FOLDER}retry-context/{name}-attempt-{{n}}.md")
     return gate
-
-
-def _is_inline(step: Node, gate: Node, pipeline: Pipeline) -> bool:
-    """Whether a failed gate only causes another attempt of the step before it."""
-    entries = fields(gate)
-    on = pipeline.target(entries.get("on_pass")) or pipeline.after(step)
-    back = pipeline.target(entries.get("on_fail")) or pipeline.step(_id(step))
-    return on == pipeline.after(step) and back == pipeline.step(_id(step))
 
 
 def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, translation: Translation) -> Node:
@@ -278,7 +159,7 @@ def _performer(step: Node, translation: Translation) -> dict[str, Any]:
     translation.check_part(agent, "agent", keys.AGENT)
     if "type" not in fields(agent):
         translation.add_problem(
-            agent, 4, f'step "{_id(step)}" has no agent.type', "name the role that does the step"
+            agent, 4, f'step "{id_of(step)}" has no agent.type', "name the role that does the step"
         )
     entries = fields(agent)
     launch = entries.get("launch")
@@ -291,7 +172,7 @@ def _performer(step: Node, translation: Translation) -> dict[str, Any]:
         )
     done = _done_signal(step, translation)
     if launch is not None and launch.value == "interactive":
-        return {"agent": new_node("human", launch), "done": done}
+        return {"role": _role(entries.get("type", agent)), "agent": new_node("human", launch), "done": done}
     return {"role": _role(entries.get("type", agent)), "done": done}
 
 
@@ -312,9 +193,7 @@ def _done_signal(step: Node, translation: Translation) -> Any:
             return new_node({"file": value}, signal)
         case "git_commit":
             return new_node({"commit": value}, signal)
-        case "pr_creation":
-            return new_node({"poll": ["gh", "pr", "view"], "pending": [1]}, signal)
-        case "stdout_exit" | None:
+        case "stdout_exit" | "pr_creation" | None:
             return None
         case _:
             translation.add_problem(
@@ -347,10 +226,14 @@ def _context(step: Node, folder: str, pipeline: Pipeline) -> list[Node]:
 def _prompt(step: Node, root: Node) -> str:
     entries, header = fields(step), fields(fields(root).get("workflow"))
     goal = text(header.get("description")) or text(header.get("name")) or ""
-    lines = [f'Do the step "{text(entries.get("name")) or _id(step)}".']
+    lines = [f'Do the step "{text(entries.get("name")) or id_of(step)}".']
     lines += [f"The whole is: {goal.strip()}"] if goal else []
     criterion = text(entries.get("success_criterion"))
     lines += [f"It is done when: {criterion}"] if criterion else []
+    if text(fields(entries.get("agent")).get("launch")) == "subagent":
+        lines.append(
+            "Start one subagent for this step with these instructions, wait for it, and report what it did."
+        )
     lines += _signal_line(entries)
     return "\n".join(lines)
 
@@ -370,23 +253,19 @@ def _signal_line(entries: Mapping[str, Node]) -> list[str]:
             return []
 
 
-def _gate_name(gate: Node) -> str:
-    return name_of(text(fields(gate).get("name")) or _id(gate))
-
-
 def _judge(gate: Node, step: Node) -> Node:
     entries = fields(fields(gate).get("reviewer"))
-    title = text(fields(gate).get("name")) or _id(gate)
+    title = text(fields(gate).get("name")) or id_of(gate)
     level = text(entries.get("level"))
     if level == "human":
-        question = f'{title}: is the step "{text(fields(step).get("name")) or _id(step)}" good?'
+        question = f'{title}: is the step "{text(fields(step).get("name")) or id_of(step)}" good?'
         return new_node(
-            {"name": _gate_name(gate), "human": question, "show": ["diff", "tests", "verdicts"]}, gate
+            {"name": gate_name(gate), "human": question, "show": ["diff", "tests", "verdicts"]}, gate
         )
     role = _role(entries["agent_type"]) if "agent_type" in entries else "reviewer"
     return new_node(
         {
-            "name": _gate_name(gate),
+            "name": gate_name(gate),
             "review": role,
             "level": entries.get("level") if level != "auto" else None,
         },
@@ -402,7 +281,7 @@ def _gate_step(step: Node, gate: Node, pipeline: Pipeline, translation: Translat
     on = pipeline.target(entries.get("on_pass"))
     native: dict[str, Any] = {
         **judge,
-        "of": pipeline.step(_id(step)) if "review" in judge else None,
+        "of": pipeline.step(id_of(step)) if "review" in judge else None,
         # A gate of level human asks a person each time.
         "retry": _retry(entries.get("max_retries")) if "review" in judge else None,
         "on": {
