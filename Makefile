@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims routes thorough fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims routes thorough formats fuzz bench requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -28,6 +28,7 @@ PAIRS ?= 4
 RUNS ?= 2000
 SCHEDULES ?= 10000
 REAL ?= 50
+FILES ?= 5000
 FULL ?=
 # Crashes and damage are tried on a disk, where fsync has work to do. So are the agent programs: codex 0.166 mounts a new
 # /dev for its tools and sees no workspace in /dev/shm. Other temporary folders lie in memory.
@@ -116,6 +117,9 @@ routes: setup ## work of passed steps in SCHEDULES=10000 random workflows with r
 
 thorough: setup ## every property on new random examples for SECONDS=300; prints its seeds
 	@$(PY) tools/thorough.py --seconds $(SECONDS) $(if $(filter-out 1,$(SEED)),--seed $(SEED))
+
+formats: setup ## misspell, remove and duplicate keys of FILES=5000 files of the other formats; SEED=7 for others
+	@PODIUM_FILES=$(FILES) PODIUM_SEED=$(SEED) sh tools/stage.sh formats 10m $(PARALLEL) tests/workflow/dialects/test_misspelled_keys.py
 
 fuzz: setup ## random files and expressions for SECONDS=300
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)

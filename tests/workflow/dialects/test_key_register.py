@@ -16,6 +16,8 @@ from podium.workflow.dialects.key_register import Key, Part
 from podium.workflow.dialects.states import keys as states
 from podium.workflow.dialects.steps import keys as steps
 from podium.workflow.dialects.supervisor import keys as supervisor
+from podium.workflow.merge.merge import merge
+from podium.workflow.merge.sources import gather
 from podium.workflow.merge.write_yaml import write_document
 from podium.workflow.problems import EFFECT_RULE, Problem
 from podium.workflow.source.files import read_tree
@@ -70,13 +72,80 @@ def test_a_key_does_what_the_register_says(tmp_path: Path, part: Part, name: str
         case "no effect":
             [warning] = [each for each in problems_of(with_key, name) if key.meaning in each.message]
             assert (warning.warning, warning.rule) == (True, EFFECT_RULE)
-        case _ if key.meaning.startswith(("nothing:", "see ", "the version")):
+        case _ if key.meaning.startswith(("nothing:", "the version")):
             assert problems_of(with_key, name) == []
+            document = sample.document({**base, name: sample.values[name]})
+            assert effect_of(tmp_path, document) == effect_of(tmp_path, sample.document(base))
+        case _ if key.meaning.startswith("see "):
+            assert problems_of(with_key, name) == []
+            inner = with_unknown_key(sample.values[name])
+            assert problems_of(translated(tmp_path, sample.document({**base, name: inner})), UNKNOWN) != []
         case _:
             assert problems_of(with_key, name) == []
             if part.where != "the top level of a workflow" or name != "states":
                 document = sample.document({**base, name: sample.values[name]})
                 assert effect_of(tmp_path, document) != effect_of(tmp_path, sample.document(base))
+
+
+UNKNOWN = "unknown_key"
+
+
+def with_unknown_key(value: Any) -> Any:
+    """The value with one more key in its innermost mapping, which only a reader of its keys can notice."""
+    if isinstance(value, list):
+        return [with_unknown_key(value[0]), *value[1:]]
+    assert isinstance(value, dict)
+    inner = next((name for name, part in value.items() if isinstance(part, dict)), None)
+    return {**value, UNKNOWN: 1} if inner is None else {**value, inner: with_unknown_key(value[inner])}
+
+
+TEMPLATE = """
+name: base
+steps:
+  plan: {role: planner, next: implement}
+  check: {role: reviewer, gate: APPROVED, next: implement}
+  implement: {role: implementer, terminal: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("", ["plan", "check", "implement"]),
+        ("disable: [check]", ["plan", "implement"]),
+        (
+            "overrides: {extra: {role: planner, position: after plan}}",
+            ["plan", "extra", "check", "implement"],
+        ),
+        (
+            "overrides: {extra: {role: planner, position: before implement}}",
+            ["plan", "check", "extra", "implement"],
+        ),
+    ],
+)
+def test_position_and_disable_change_the_steps_of_a_template(
+    tmp_path: Path, change: str, expected: list[str]
+) -> None:
+    assert list(merged_steps(tmp_path, change)) == expected
+
+
+def test_overrides_change_a_step_of_a_template(tmp_path: Path) -> None:
+    before = merged_steps(tmp_path, "")
+    after = merged_steps(tmp_path, "overrides: {plan: {role: architect}}")
+    assert (before["plan"]["role"], after["plan"]["role"]) == ("planner", "architect")
+    assert after["implement"] == before["implement"]
+
+
+def merged_steps(folder: Path, change: str) -> dict[str, Any]:
+    """The steps of a supervised workflow that extends a template."""
+    (folder / ".podium").mkdir(exist_ok=True)
+    (folder / "base.yaml").write_text(TEMPLATE, "utf-8")
+    text = f"workflow:\n  template: base\n  {change}\n"
+    (folder / "flow.yaml").write_text(text, "utf-8")
+    merged = merge(gather(folder / "flow.yaml"))
+    assert [problem for problem in merged.problems if not problem.warning] == []
+    steps: dict[str, Any] = merged.value["steps"]
+    return steps
 
 
 def effect_of(folder: Path, document: dict[str, Any]) -> tuple[str, Any]:
@@ -113,7 +182,7 @@ def test_every_key_of_a_format_has_a_sample(form: str) -> None:
 
 
 EXPECTED_GAPS: dict[str, dict[str, set[str]]] = {
-    # These change a step of a template, which the tests of templates show.
+    # These change a step of a template: see the tests of position, disable and overrides.
     "supervisor": {
         "workflow": {"overrides", "disable"},
         **{part.where: {"position"} for part in supervisor.STEPS.values()},

@@ -1,4 +1,4 @@
-"""No key is dropped silently: in the documents' own files, a misspelled key is always reported (PODIUM_FILES of them)."""
+"""No key is dropped silently: the documents' own files with one key misspelled, removed or duplicated (PODIUM_FILES of them)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from typing import Any
 import pytest
 
 from podium.workflow.dialects.detect import TranslatedFile, translate
+from podium.workflow.dialects.gates import keys as gates
+from podium.workflow.dialects.gates.labels import labels_of
+from podium.workflow.dialects.states import keys as states
+from podium.workflow.dialects.steps import keys as steps
+from podium.workflow.dialects.supervisor import keys as supervisor
+from podium.workflow.merge.write_yaml import write_document
 from podium.workflow.source.files import read_tree
 from podium.workflow.source.nodes import Node
 from tests.workflow.dialects.blocks import blocks
@@ -126,14 +132,96 @@ def test_a_misspelled_key_is_never_accepted_in_silence() -> None:
     assert silent == []
 
 
+NO_EFFECT = frozenset(
+    name
+    for register in (states.REGISTER, steps.REGISTER, gates.REGISTER, supervisor.REGISTER)
+    for part in register
+    for name, key in part.keys.items()
+    if key.meaning.startswith("nothing:") or key.fate == "no effect"
+)
+"""Keys that the reference documents as without an effect, or whose values are only warned about."""
+
+
+LOST = re.compile(
+    r"""
+    agents\.[^.]+\.(resume_command | token_tracking\.(input|output)_field) | personas\.orchestrator
+    | states\.[^.]+\.(input|status) | circuit_breaker\.rules\.\d+\.condition
+    | (workflow\.)?(steps|overrides)\.[^.]+\.(next|terminal) | feature\.phases\.\d+\.sequence
+    """,
+    re.VERBOSE,
+)
+"""Keys of the states format and of supervised roles that this test found to be dropped; issue 18 has them. A place that
+is mended is removed here."""
+
+
+def meaning_of(document: Any) -> Any:
+    """What a file means: its native form, the names of its run's files, and what is reported."""
+    node = parse(json.dumps(document))
+    done = None if node is None else translate(node)
+    if done is None or node is None:
+        return None
+    labels = labels_of(node) if done.dialect == "gates" else None
+    reports = [(problem.message, problem.warning) for problem in done.translation.problems]
+    return done.dialect, write_document(done.node), labels, reports
+
+
+def value_at(document: Any, place: Place, key: str) -> Any:
+    for step in place:
+        document = document[step]
+    return document[key]
+
+
+def other_value(value: Any) -> Any:
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return f"{value}q"
+        case list():
+            return [*value, "q"]
+        case dict():
+            return {**value, "q": "q"}
+        case _:
+            return "q"
+
+
+def with_value(document: Any, place: Place, key: str, value: Any) -> Any:
+    copy = json.loads(json.dumps(document))
+    part = copy
+    for step in place:
+        part = part[step]
+    part[key] = value
+    return copy
+
+
+def twice(document: Any, place: Place, key: str) -> str:
+    marked = f"{key}%twice"
+    return json.dumps(renamed(document, place, key, marked)).replace(f'"{marked}":', f'"{key}": 1, "{key}":')
+
+
 @pytest.mark.slow
-def test_a_removed_or_duplicated_key_never_breaks_the_translation() -> None:
-    """A removed key may be a mistake or not; a duplicated one is a mistake of the file."""
+def test_a_removed_key_had_an_effect_or_is_documented_to_have_none() -> None:
+    """A key whose removal changes nothing must change something with another value, or be reported with it."""
+    chance = random.Random(SEED)
+    every = list(files_with_one_changed_key())
+    ignored = []
+    for name, document, place, key in (chance.choice(every) for _ in range(FILES)):
+        where = ".".join(map(str, place))
+        before = meaning_of(document)
+        if meaning_of(renamed(document, place, key, None)) != before:
+            continue
+        changed = with_value(document, place, key, other_value(value_at(document, place, key)))
+        is_known = key in NO_EFFECT or INSIDE_REPORTED.fullmatch(where) or LOST.fullmatch(f"{where}.{key}")
+        if meaning_of(changed) == before and not is_known:
+            ignored.append((name, where, key))
+    assert sorted(set(ignored)) == []
+
+
+@pytest.mark.slow
+def test_a_duplicated_key_is_always_a_mistake() -> None:
     chance = random.Random(SEED)
     every = list(files_with_one_changed_key())
     for _, document, place, key in (chance.choice(every) for _ in range(FILES)):
-        translated(json.dumps(renamed(document, place, key, None)))
-        twice = json.dumps(renamed(document, place, key, f"{key}%twice")).replace(
-            f'"{key}%twice":', f'"{key}": 1, "{key}":'
-        )
-        assert parse(twice) is None
+        assert parse(twice(document, place, key)) is None
