@@ -59,20 +59,52 @@ def test_an_id_elsewhere_is_not_a_citation(tmp_path: Path, source: str) -> None:
     assert requirements.citations(project(tmp_path, source)) == {}
 
 
-def test_the_report_lists_tests_and_gaps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_lists_tests_and_gaps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = 'class TestIt:\n    def test_x1_and_c12(self): ...\ndef test_b():\n    """X1"""'
+    monkeypatch.setattr(requirements, "OPEN_ISSUES", {"19, people": "R002 R003"})
+    folder = project(tmp_path, source)
+    (folder / "tests/e2e").mkdir()
+    (folder / "tests/e2e/test_run.py").write_text("def test_c12(): ...\n", "utf-8")
 
-    exit_code = requirements.main(project(tmp_path, source))
+    exit_code = requirements.main(folder)
 
     assert exit_code == 0
     assert capsys.readouterr().out == (
-        "X1    tests/core/test_it.py::TestIt::test_x1_and_c12\n"
-        "      tests/core/test_it.py::test_b\n"
-        "C12   tests/core/test_it.py::TestIt::test_x1_and_c12\n"
+        "X1        tests/core/test_it.py::TestIt::test_x1_and_c12\n"
+        "          tests/core/test_it.py::test_b\n"
+        "C12       tests/core/test_it.py::TestIt::test_x1_and_c12\n"
+        "      run tests/e2e/test_run.py::test_c12\n"
         "\n"
+        "only cited by tests without a real run: X1\n"
         "without a test: R001, R002\n"
-        "4 requirements, 2 with a test, 2 without\n"
+        "issue 19, people: R002\n"
+        "4 requirements, 1 shown in a real run through the command line, 1 only cited, 2 without a test\n"
     )
+
+
+STARTING = """
+from click.testing import CliRunner
+
+def start(*args):
+    return CliRunner().invoke(main, args)
+
+@pytest.fixture
+def ended():
+    return start("run", "flow.yaml")
+
+def test_through_a_fixture(ended): ...
+def test_directly(): start("resume", "x")
+def test_only_validates(): start("validate", "flow.yaml")
+def test_without_the_command(): ...
+"""
+
+
+def test_a_test_that_starts_a_run_with_the_command_is_told_from_others(tmp_path: Path) -> None:
+    shown = requirements.shown_by_command(project(tmp_path, STARTING))
+
+    assert {name.partition("::")[2] for name in shown} == {"test_through_a_fixture", "test_directly"}
 
 
 def test_an_unknown_id_is_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
