@@ -359,3 +359,33 @@ def test_the_breaker_asks_after_several_failures_within_a_period(apart: int, ask
         assert (game.at(asked[0]).place.topic, game.in_flight()) == ("failures", [])
         decided(game, action="proceed")
     assert game.in_flight() == ["a~4"]
+
+
+@pytest.mark.req("R133")
+def test_failures_are_counted_for_each_step_of_its_own() -> None:
+    """Two steps that failed twice each are not one step that failed four times."""
+    rules = Breaker(**{**QUIET, "failures": Failures(3, Millis(300_000))})
+    game = Game(flow(agent("a"), command("b", on=on(failed=0)), command("c", on=on(failed=0)), breaker=rules))
+    for number, failing in enumerate(("b", "c", "b", "c"), 1):
+        suffix = "" if number == 1 else f"~{number}"
+        game.end_with_change(f"a{suffix}")
+        game.end(f"b{suffix}", "failed" if failing == "b" else "ok")
+        if failing == "c":
+            game.end("c" if number == 2 else "c~2", "failed")
+    assert (game.open_questions(), game.in_flight()) == ([], ["a~5"])
+
+
+@pytest.mark.req("R133")
+def test_the_breaker_asks_again_after_as_many_further_failures_of_the_step() -> None:
+    rules = Breaker(**{**QUIET, "failures": Failures(2, Millis(300_000))})
+    game = Game(flow(agent("a"), command("b", on=on(failed=0)), breaker=rules))
+    asked = []
+    for number in range(1, 5):
+        suffix = "" if number == 1 else f"~{number}"
+        game.end_with_change(f"a{suffix}")
+        game.end(f"b{suffix}", "failed")
+        for question in game.open_questions():
+            asked.append(question)
+            decided(game, question, action="proceed")
+    assert asked == ["#1/!advice", "#2/!advice"]
+    assert game.in_flight() == ["a~5"]

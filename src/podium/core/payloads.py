@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from podium.core.types import REBASE, Address, MicroUsd, Millis, Tree
 from podium.fast_dataclass import dataclass
@@ -181,3 +181,10 @@ class RefusedMember:
     path: Address
     kind: Literal["conflict", "failed"]
     detail: str = ""
+
+
+class StepFailure(NamedTuple):
+    """A failed attempt of a step, which has its address without visits."""
+
+    step: Address
+    at: Millis

@@ -31,7 +31,7 @@ from podium.core.events import (
     StepEnded,
 )
 from podium.core.model import Step
-from podium.core.payloads import Amounts, Rebase, RefusedMember
+from podium.core.payloads import Amounts, Rebase, RefusedMember, StepFailure
 from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
 from podium.core.types import Address, MicroUsd, Millis, Role, Tree
@@ -300,7 +300,7 @@ class State:
     vars: PersistentMap[tuple[Address, str], tuple[Any]] = PersistentMap()
     """Each value is in a tuple of one, because None is a valid value."""
     ledgers: PersistentMap[Address, Ledger] = PersistentMap()
-    failures: tuple[Millis, ...] = ()
+    failures: tuple[StepFailure, ...] = ()
     guidance: tuple[str, ...] = ()
     usd: MicroUsd = MicroUsd(0)
     reused_attempts: PersistentMap[Address, int] = PersistentMap()

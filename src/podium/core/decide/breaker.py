@@ -14,8 +14,9 @@ from podium.core import ledger
 from podium.core.addresses import ROOT, child
 from podium.core.events import StepEnded
 from podium.core.model import Agent, Review, Step
-from podium.core.policy import Breaker
+from podium.core.policy import Breaker, Failures
 from podium.core.queries.graph import JUDGES, body_of, child_step, workflow_of
+from podium.core.queries.step_failures import FAILURES, count_failures, suspects
 from podium.core.state import Instance, Leaf, Ledger, Placement, Scope, State
 from podium.core.types import Address, Outcome, Tree
 
@@ -47,6 +48,8 @@ def first_rule_hit(state: State, scope: Scope, step: Step, index: int, visit: in
             return "visits"
         if rules.cycle is not None and is_cycle(scope.recent_children, index, rules.cycle):
             return "cycle"
+        if rules.failures is not None and _has_failed_often(state, scope, index, rules.failures):
+            return FAILURES
         # Only on a jump back: a step that follows an accepted version is not checked again.
         hit = next(_content_rules(state, scope, index, rules), None) if scope.jump == index else None
         if hit is not None:
@@ -175,9 +178,7 @@ def plateau(past: tuple[VisitHistory, ...]) -> int:
 
 
 def _has_total_rules(rules: Breaker) -> bool:
-    return any(
-        (rules.transitions, rules.time, rules.usd, rules.tokens, rules.calls, rules.near, rules.failures)
-    )
+    return any((rules.transitions, rules.time, rules.usd, rules.tokens, rules.calls, rules.near))
 
 
 def _total_rules(state: State, rules: Breaker) -> Iterator[str]:
@@ -196,11 +197,12 @@ def _total_rules(state: State, rules: Breaker) -> Iterator[str]:
             yield name
     if rules.near is not None and "near" not in state.waived_rules and is_near(state, book, rules.near):
         yield "near"
-    failures = rules.failures
-    if failures is not None and "failures" not in state.waived_rules:
-        recent = [at for at in state.failures if at > state.at - failures.within]
-        if len(recent) >= failures.count:
-            yield "failures"
+
+
+def _has_failed_often(state: State, scope: Scope, index: int, rule: Failures) -> bool:
+    """Whether one of the steps concerned had this many failed attempts within the period."""
+    recent = [failure for failure in state.failures if failure.at > state.at - rule.within]
+    return any(count_failures(recent, step) >= rule.count for step in suspects(state, scope, index))
 
 
 def is_near(state: State, book: Ledger, percent: int) -> bool:

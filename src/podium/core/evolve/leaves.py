@@ -27,7 +27,8 @@ from podium.core.events import (
 )
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Agent, Human
-from podium.core.payloads import RefusedMember
+from podium.core.payloads import RefusedMember, StepFailure
+from podium.core.queries.step_failures import failing_step
 from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
 from podium.core.types import Address, AnswerKind, MicroUsd, Millis
 
@@ -64,7 +65,8 @@ def end_attempt(state: State, event: AttemptEnded) -> State:
     leaf, phase = _leaf(state, event)
     state = _settle_attempt(state, leaf, event.attempt, event)
     if event.kind in ("failed", "timeout", "error"):
-        state = state._replace(failures=(*state.failures, event.at)[-FAILURES_KEPT:])
+        failure = StepFailure(failing_step(event.path), event.at)
+        state = state._replace(failures=(*state.failures, failure)[-FAILURES_KEPT:])
     uncounted = _count_uncounted(leaf.uncounted, event)
     uncounted = uncounted._replace(repeated=uncounted.repeated + 1 if _is_repeated(leaf.answer, event) else 0)
     answered_leaf = leaf._replace(phase=phase, answer=event, uncounted=uncounted)

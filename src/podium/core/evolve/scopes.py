@@ -24,6 +24,7 @@ from podium.core.queries.graph import (
     workflow_of,
 )
 from podium.core.queries.rebases import rebase_for
+from podium.core.queries.step_failures import FAILURES, forget_failures
 from podium.core.queries.steps import children_of
 from podium.core.state import (
     Instance,
@@ -157,14 +158,17 @@ def _was_limited(state: State, parent: Instance, event: StepEntered) -> bool:
     return is_hit or event.about.endswith(" limit")
 
 
+def _waive_rule(state: State, parent: Instance, event: StepEntered) -> State:
+    """A rule about a total is asked about once, that about failures again after as many new ones."""
+    if event.about == FAILURES and isinstance(parent, Scope):
+        return forget_failures(state, parent, event.target)
+    return state._replace(waived_rules=(*state.waived_rules, event.about))
+
+
 def _update_parent(state: State, parent: Instance, step: Step, event: StepEntered) -> State:
     if event.role != "step":
         state.instances.put(event.parent, _with_side_child(parent, event))
-        return (
-            state._replace(waived_rules=(*state.waived_rules, event.about))
-            if event.role == "advice"
-            else state
-        )
+        return _waive_rule(state, parent, event) if event.role == "advice" else state
     assert isinstance(parent, Scope)
     back = bool(event.stale) and parent.place.order == "seq"
     if event.stale:
