@@ -24,6 +24,9 @@ MAX_DEPTH: Final = 8
 ESTIMATE: Final = Estimate(usd=MicroUsd(500_000), tokens=100_000)
 """Reserved for a call of an agent without a better estimate."""
 
+CONTEXT_BUDGET: Final = 30_000
+"""The tokens of the files that are packed for an agent without a budget."""
+
 AGENT_RETRY: Final = Retry(attempts=3)
 OTHER_RETRY: Final = Retry(attempts=1)
 

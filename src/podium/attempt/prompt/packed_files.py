@@ -15,11 +15,10 @@ from podium.core.step_settings import ContextSettings
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
 from podium.git.trees.diff import diff
+from podium.workflow.defaults import CONTEXT_BUDGET
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
 BYTES_PER_TOKEN: Final = 4
-DEFAULT_BUDGET: Final = 30_000
-"""Tokens, if the step sets no budget."""
 MAX_TEXT_BYTES: Final = MAX_TEXT // 2
 """Largest size of one file or diff in a prompt, whatever the budget."""
 MIN_PIECE_BYTES: Final = 2_000
@@ -43,7 +42,7 @@ def context_of(
     `images` are files that the agent gets as images.
     """
     always, include, exclude = _globs(settings, names)
-    room = (settings.budget or DEFAULT_BUDGET) * BYTES_PER_TOKEN
+    room = (settings.budget or CONTEXT_BUDGET) * BYTES_PER_TOKEN
     first, rest = _paths(files, always, exclude), _paths(files, include, exclude)
     required, room = _required(files, first, room)
     changes: dict[str, Any] = {"wanted": False, "diff": "", "cut": False}

@@ -24,8 +24,8 @@ from podium.core.policy import Count
 from podium.fast_dataclass import dataclass
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, with_commands
-from podium.workflow.compile.leaves import retry_layers
 from podium.workflow.compile.settings import block_output, output, schema_of
+from podium.workflow.compile.step_defaults import retry_layers
 from podium.workflow.compile.values import CompileContext, freeze
 from podium.workflow.defaults import COMMAND_TIMEOUT, OTHER_RETRY
 from podium.workflow.schema.fields import attribute_name
@@ -76,7 +76,7 @@ def build_step(
         name=name,
         verb=_sequence(*children, output=block_output(context, raw)),
         gates=compile_gates(context, raw),
-        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
+        retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
         timeout=raw.timeout,
         output=output(context, raw),
         touches=None if raw.touches is None else context.globs(raw.touches, raw.at("touches")),

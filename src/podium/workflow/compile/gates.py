@@ -10,8 +10,9 @@ from podium.core.model import Agent, Check, Command, ForEach, Gates, Review, Ste
 from podium.core.policy import Retry
 from podium.core.step_settings import StepSettings
 from podium.workflow.compile import policy
-from podium.workflow.compile.leaves import command, human, oversight, retry_layers
+from podium.workflow.compile.leaves import command, human, oversight
 from podium.workflow.compile.settings import parameters, settings
+from podium.workflow.compile.step_defaults import retry_layers, timeout
 from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import COMMAND_TIMEOUT, OTHER_RETRY, REVIEW_TIMEOUT
 from podium.workflow.schema.fields import Raw
@@ -95,7 +96,7 @@ def _gate(context: CompileContext, name: str, raw: Gate) -> Step:
         verb=_gate_verb(context, raw),
         when=context.optional(raw.when, raw.at("when")),
         on_fail=raw.on_fail,
-        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
+        retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
         timeout=raw.timeout or COMMAND_TIMEOUT if raw.verb == "run" else None if is_review else raw.timeout,
         touches=(),
         description=raw.description,
@@ -148,7 +149,7 @@ def _reviewer(context: CompileContext, raw: StepOrGate, worker: Worker) -> Step:
         ),
         gates=compile_gates(context, None, role),
         retry=_reviewer_retry(context, raw, role),
-        timeout=raw.timeout or (role.timeout if role is not None else None) or REVIEW_TIMEOUT,
+        timeout=timeout(context, raw, role, REVIEW_TIMEOUT),
         touches=(),
         parameters=parameters(context, raw, role),
         line=context.line(raw.path),
@@ -162,5 +163,5 @@ def _estimate(raw: StepOrGate) -> Any:
 
 def _reviewer_retry(context: CompileContext, raw: StepOrGate, role: Role | None) -> Retry:
     """A reviewer gets one attempt; only malformed or lost answers are repeated. Visits belong to the review step."""
-    retry = policy.retry(context, retry_layers(raw, role), OTHER_RETRY)
+    retry = policy.retry(context, retry_layers(context, raw, role), OTHER_RETRY)
     return replace(retry, visits=None, attempts=1 if retry.per == "run" else retry.attempts, per="visit")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from podium.core.model import Command, Fields, Git, Human, Oversight, Tests, Wait
@@ -10,8 +9,6 @@ from podium.core.types import Millis
 from podium.workflow.compile.values import CompileContext, present_fields
 from podium.workflow.defaults import POLL_EVERY
 from podium.workflow.schema import parts
-from podium.workflow.schema.fields import DocPath
-from podium.workflow.schema.file import Role
 from podium.workflow.schema.parts import Script
 from podium.workflow.schema.step import StepOrGate
 from podium.workflow.schema.verb_keys import WAIT_FORMS
@@ -106,10 +103,3 @@ def _minute_of_day(text: str | None) -> int | None:
         return None
     hours, minutes = text.split(":")
     return int(hours) * 60 + int(minutes)
-
-
-def retry_layers(raw: StepOrGate, role: Role | None = None) -> Iterator[tuple[parts.Retry | str, DocPath]]:
-    if role is not None and role.retry is not None:
-        yield role.retry, role.at("retry")
-    if raw.retry is not None:
-        yield raw.retry, raw.at("retry")

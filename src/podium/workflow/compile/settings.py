@@ -17,6 +17,7 @@ from podium.core.step_settings import (
 )
 from podium.workflow.compile.values import CompileContext, freeze, present_fields
 from podium.workflow.contracts.builtin import BUILTIN, TYPES
+from podium.workflow.defaults import CONTEXT_BUDGET
 from podium.workflow.expressions.types import ShorthandError, parse_shorthand, to_json_schema
 from podium.workflow.schema import parts
 from podium.workflow.schema.fields import DocPath, Raw
@@ -110,12 +111,15 @@ def _system(context: CompileContext, role: Role | None) -> Prompt | None:
 
 
 def _context(context: CompileContext, *layers: parts.Context | None) -> ContextSettings:
-    """Merges layers: lists are appended, other values replaced by the nearest."""
+    """Merges layers: lists are appended, other values replaced by the nearest; no budget exceeds `max_budget`."""
     merged: dict[str, Any] = {}
     for layer in filter(None, layers):
         for key in layer.written_keys():
             value = context.value(layer.get(key), layer.at(key))
             merged[key] = (*merged.get(key, ()), *value) if isinstance(value, tuple) else value
+    largest = merged.pop("max_budget", None)
+    if largest is not None:
+        merged["budget"] = min(merged.get("budget", CONTEXT_BUDGET), largest)
     return ContextSettings(**merged)
 
 

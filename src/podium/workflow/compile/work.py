@@ -12,8 +12,9 @@ from podium.core.policy import Retry
 from podium.core.step_settings import Prompt
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates
-from podium.workflow.compile.leaves import command, git, retry_layers, wait
+from podium.workflow.compile.leaves import command, git, wait
 from podium.workflow.compile.settings import network, output, parameters, settings
+from podium.workflow.compile.step_defaults import retry_layers, timeout
 from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import AGENT_RETRY, AGENT_TIMEOUT, COMMAND_TIMEOUT, OTHER_RETRY
 from podium.workflow.schema import parts
@@ -53,7 +54,7 @@ def worker_step(
         verb=replace(verb, member=worker.name if member else None),
         gates=compile_gates(context, raw, role),
         retry=_agent_retry(context, raw, role),
-        timeout=raw.timeout or (role.timeout if role is not None else None) or _agent_timeout(verb),
+        timeout=timeout(context, raw, role, _agent_timeout(verb)),
         output=output(context, raw, role),
         touches=touches(context, raw, role),
         repeatable=is_repeatable(context, raw, role),
@@ -128,7 +129,9 @@ def is_repeatable(context: CompileContext, raw: RawStep, role: Role | None = Non
 
 
 def _agent_retry(context: CompileContext, raw: RawStep, role: Role | None) -> Retry:
-    return policy.with_exhausted_default(context, policy.retry(context, retry_layers(raw, role), AGENT_RETRY))
+    return policy.with_exhausted_default(
+        context, policy.retry(context, retry_layers(context, raw, role, is_worker=True), AGENT_RETRY)
+    )
 
 
 def command_step(context: CompileContext, name: str, raw: RawStep) -> Step:
@@ -136,8 +139,8 @@ def command_step(context: CompileContext, name: str, raw: RawStep) -> Step:
         name=name,
         verb=command(context, raw),
         gates=compile_gates(context, raw),
-        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
-        timeout=raw.timeout or COMMAND_TIMEOUT,
+        retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
+        timeout=timeout(context, raw, None, COMMAND_TIMEOUT),
         output=output(context, raw),
         touches=() if raw.touches is None else context.globs(raw.touches, raw.at("touches")),
         repeatable=is_repeatable(context, raw),
@@ -151,7 +154,7 @@ def git_step(context: CompileContext, name: str, raw: RawStep) -> Step:
         name=name,
         verb=git(context, raw.git),
         gates=compile_gates(context, raw),
-        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
+        retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
         timeout=raw.timeout,
         touches=(),
         repeatable=is_repeatable(context, raw),
@@ -164,7 +167,7 @@ def wait_step(context: CompileContext, name: str, raw: RawStep) -> Step:
     return Step(
         name=name,
         verb=wait(context, raw.wait),
-        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
+        retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
         timeout=raw.timeout,
         output=output(context, raw),
         touches=(),

@@ -17,8 +17,9 @@ from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Outcome
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, review
-from podium.workflow.compile.leaves import human, retry_layers
+from podium.workflow.compile.leaves import human
 from podium.workflow.compile.settings import block_output, output
+from podium.workflow.compile.step_defaults import retry_layers
 from podium.workflow.compile.values import CompileContext, freeze
 from podium.workflow.compile.work import agent_step, command_step, git_step, wait_step
 from podium.workflow.context import WorkflowSource
@@ -329,7 +330,7 @@ def _simple(context: CompileContext, name: str, raw: RawStep, verb: Any, *, time
     return Step(
         name=name,
         verb=verb,
-        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
+        retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
         timeout=raw.timeout if timeout else None,
         output=output(context, raw),
         touches=(),
@@ -347,7 +348,7 @@ def _scope(context: CompileContext, name: str, raw: RawStep, verb: Block | Call)
         name=name,
         verb=verb,
         gates=compile_gates(context, raw),
-        retry=policy.retry(context, retry_layers(raw), OTHER_RETRY),
+        retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
         timeout=raw.timeout,
         output=output(context, raw),
         touches=None if raw.touches is None else context.globs(raw.touches, raw.at("touches")),

@@ -121,3 +121,13 @@ def seconds(node: Node | None) -> Any:
         if total and total % size == 0:
             return new_node(f"{total // size}{unit}", node)
     return new_node(f"{total}s", node)
+
+
+def one_more(count: Node) -> Any:
+    """A number of retries as a number of attempts; any other value is left for the reader to check."""
+    return count.value + 1 if isinstance(count.value, int) else count
+
+
+def filled(entries: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The entries that have a value; None if none has."""
+    return {key: value for key, value in entries.items() if value is not None} or None

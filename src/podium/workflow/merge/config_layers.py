@@ -42,6 +42,7 @@ KEYS: Final = (
     "people",
     "notify",
     "context",
+    "defaults",
     "limits",
     "breaker",
     "secrets",

@@ -21,18 +21,8 @@ from podium.workflow.source.nodes import Node, Path, SourceLocation, fields, nea
 
 ORDER: Final = (
     *("podium", "name", "description", "strict", "inputs", "vars", "env", "secrets"),
-    *("agents", "roles", "people", "policies", "retries", "notify", "context"),
-    *(
-        "limits",
-        "breaker",
-        "max_parallel",
-        "workspace",
-        "sandbox",
-        "network",
-        "protect",
-        "baseline",
-        "record",
-    ),
+    *("agents", "roles", "people", "policies", "retries", "notify", "context", "defaults"),
+    *("limits", "breaker", "max_parallel", "workspace", "sandbox", "network", "protect", "baseline", "record"),
     *("gates", "steps", "finally", "outputs"),
 )
 """The order of keys in a merged file."""

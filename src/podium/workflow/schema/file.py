@@ -116,6 +116,19 @@ class Record(Raw):
     keep: Duration | None = None
 
 
+class StepDefaults(Raw):
+    timeout: Duration | None = None
+    retry: RetryText | None = None
+
+
+class Defaults(StepDefaults):
+    """The settings of steps that have none of their own, for all steps and by the name of a step."""
+
+    noun: ClassVar[str] = "defaults"
+
+    steps: dict[str, StepDefaults] = EMPTY
+
+
 NotifyText: TypeAlias = Texts | dict[str, Any]
 """Names of channels or, in a configuration, their definitions."""
 
@@ -132,6 +145,7 @@ class SharedKeys(Raw):
     people: dict[str, TextList] = EMPTY
     notify: NotifyText | None = None
     context: ContextMap | None = None
+    defaults: Defaults | None = None
     limits: TopLimits | None = None
     breaker: Breaker | None = None
     secrets: Texts = ()

@@ -122,6 +122,7 @@ class Context(Raw):
     exclude: Texts | None = None
     diff: bool | None = None
     budget: Tokens | None = None
+    max_budget: Tokens | None = None
     strategy: str | None = None
 
 

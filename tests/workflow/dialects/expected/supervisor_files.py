@@ -102,9 +102,13 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         *("S3", "Safety & Limits", 1),
         gives={
             "limits/transitions": 50,
-            "retries/default/attempts": 3,
+            "retries/default/attempts": 4,
             "retries/default/backoff/max": "1m",
+            "defaults/timeout": "5m",
+            "defaults/retry": "default",
+            "breaker/visits": 4,
             "context/budget": 20000,
+            "context/max_budget": 50000,
         },
     ),
     config(
@@ -119,6 +123,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
             "retries/aggressive/attempts": 5,
             "retries/conservative/backoff/max": "2m",
             "retries/default/backoff/jitter": "10%",
+            "defaults/steps/implement/retry": "aggressive",
         },
     ),
     config(*("S3", "5. Git Integration", 1), gives={}, also=("git: {branch: NAME}",)),

@@ -181,10 +181,10 @@ CONFIGURATION: Final = Part(
     {
         **translated(
             roles="`roles`",
-            limits="`limits`, `retries` and `context`",
+            limits="`limits`, `retries`, `defaults`, `breaker` and `context`",
             continuity="`continuity` of roles",
             policies="`retries`",
-            steps="see its keys below",
+            steps="`defaults.steps`",
             git="see its keys below",
             workers="see its keys below",
             adaptive="`agent` of roles",
@@ -194,18 +194,16 @@ CONFIGURATION: Final = Part(
 )
 LIMITS: Final = Part(
     "limits",
-    {
-        **translated(
-            step_max_retries="`retries.default.attempts`",
-            workflow_max_steps="`limits.transitions`",
-            default_token_budget="`context.budget`",
-            retry_base_delay_seconds="`retries.default.backoff.first`",
-            retry_max_delay_seconds="`retries.default.backoff.max`",
-            retry_exponential_base="`retries.default.backoff.times`",
-        ),
-        "step_timeout_seconds": without_effect("write timeout in steps and roles"),
-        "max_token_budget": without_effect("write context.budget in steps and roles"),
-    },
+    translated(
+        step_timeout_seconds="`defaults.timeout`",
+        step_max_retries="`retries.default.attempts` and `breaker.visits`, each one more",
+        workflow_max_steps="`limits.transitions`",
+        default_token_budget="`context.budget`",
+        max_token_budget="`context.max_budget`",
+        retry_base_delay_seconds="`retries.default.backoff.first`",
+        retry_max_delay_seconds="`retries.default.backoff.max`",
+        retry_exponential_base="`retries.default.backoff.times`",
+    ),
 )
 CONTINUITY: Final = Part(
     "continuity",
@@ -231,8 +229,7 @@ POLICY: Final = Part(
     ),
 )
 POLICY_OF_STEP: Final = Part(
-    "steps.NAME of retry policies",
-    {"retry_policy": without_effect("write it in the step of the workflow: retry: NAME")},
+    "steps.NAME of retry policies", translated(retry_policy="`defaults.steps.NAME.retry`")
 )
 GIT: Final = Part(
     "git",

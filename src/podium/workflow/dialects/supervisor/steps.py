@@ -15,6 +15,7 @@ from podium.workflow.dialects.translation import (
     Translation,
     name_of,
     new_node,
+    one_more,
 )
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
@@ -168,7 +169,7 @@ def _retry(node: Node, translation: Translation) -> Any:
     """The name of a preset, or its settings; a plain number counts retries after the first attempt."""
     policy, tries = fields(node).get("retry_policy"), fields(node).get("max_retries")
     if policy is None:
-        return None if tries is None else new_node({"attempts": _one_more(tries)}, tries)
+        return None if tries is None else new_node({"attempts": one_more(tries)}, tries)
     if tries is not None:
         translation.add_problem(
             tries, 5, "retry_policy already sets the number of attempts", "remove one of the two"
@@ -188,11 +189,7 @@ def _retry(node: Node, translation: Translation) -> Any:
 
 
 def _visits(tries: Node | None) -> Any:
-    return None if tries is None else new_node({"visits": _one_more(tries)}, tries)
-
-
-def _one_more(tries: Node) -> Any:
-    return tries.value + 1 if isinstance(tries.value, int) else tries
+    return None if tries is None else new_node({"visits": one_more(tries)}, tries)
 
 
 def _review(name: str, node: Node, plan: Plan) -> dict[str, Any]:

@@ -9,9 +9,18 @@ from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.supervisor.approval import approval
 from podium.workflow.dialects.supervisor.features import feature, phase
 from podium.workflow.dialects.supervisor.roles import is_role, role
-from podium.workflow.dialects.translation import Kind, Translation, name_of, new_node, seconds
+from podium.workflow.dialects.translation import (
+    Kind,
+    Translation,
+    filled,
+    name_of,
+    new_node,
+    one_more,
+    seconds,
+)
 from podium.workflow.source.nodes import Node, fields, items
 
+DEFAULT: Final = "default"
 STRATEGY: Final = frozenset({"algorithm", "priority_order", "token_budget", "name"})
 
 
@@ -37,28 +46,44 @@ def _configuration(root: Node, translation: Translation) -> Node | None:
         return None
     translation.check_part(root, "a supervisor-format configuration", keys.CONFIGURATION)
     configuration: dict[str, Any] = {}
-    for key, node in fields(root).items():
-        part = PARTS[key][1](node, translation) if key in PARTS else {}
-        roles = {**configuration.get("roles", {}), **part.pop("roles", {})}
-        configuration |= part
-        configuration |= {"roles": roles} if roles else {}
+    # In the order of the table, so that a policy named "default" replaces the one that limits make.
+    for key, (_, translate_part) in PARTS.items():
+        if key in fields(root):
+            part = translate_part(fields(root)[key], translation)
+            configuration |= {name: {**configuration.get(name, {}), **value} for name, value in part.items()}
     return new_node(configuration, root)
 
 
 def _limits(node: Node, translation: Translation) -> dict[str, Any]:
+    """A step may be entered and tried once more than it may be retried."""
     translation.check_part(node, "limits", keys.LIMITS)
     entries = fields(node)
+    retries = entries.get("step_max_retries")
+    attempts = None if retries is None else new_node(one_more(retries), retries)
     backoff = {
         "first": seconds(entries.get("retry_base_delay_seconds")),
         "times": entries.get("retry_exponential_base"),
         "max": seconds(entries.get("retry_max_delay_seconds")),
     }
-    steps, budget = entries.get("workflow_max_steps"), entries.get("default_token_budget")
-    return {
-        "limits": None if steps is None else {"transitions": steps},
-        "retries": {"default": {"attempts": entries.get("step_max_retries"), "backoff": backoff}},
-        "context": None if budget is None else {"budget": budget},
+    retry = {"attempts": attempts, "backoff": filled(backoff)}
+    parts = {
+        "limits": filled({"transitions": entries.get("workflow_max_steps")}),
+        "breaker": filled({"visits": attempts}),
+        "retries": filled({DEFAULT: filled(retry)}),
+        "defaults": filled(
+            {
+                "timeout": seconds(entries.get("step_timeout_seconds")),
+                "retry": DEFAULT if filled(retry) else None,
+            }
+        ),
+        "context": filled(
+            {
+                "budget": entries.get("default_token_budget"),
+                "max_budget": entries.get("max_token_budget"),
+            }
+        ),
     }
+    return filled(parts) or {}
 
 
 def _continuity(node: Node, translation: Translation) -> dict[str, Any]:
@@ -92,7 +117,8 @@ def _policies(node: Node, translation: Translation) -> dict[str, Any]:
         presets[name_of(name)] = new_node(
             {"attempts": entries.get("max_attempts"), "backoff": backoff}, policy
         )
-    return {"retries": presets}
+    # The policy with this name is that of all steps that name none.
+    return {"retries": presets, **({"defaults": {"retry": DEFAULT}} if DEFAULT in presets else {})}
 
 
 def _share(value: object) -> object:
@@ -100,9 +126,12 @@ def _share(value: object) -> object:
 
 
 def _steps(node: Node, translation: Translation) -> dict[str, Any]:
+    """The policies by step; a step of a workflow that names one itself keeps that."""
+    steps: dict[str, Any] = {}
     for name, each in fields(node).items():
         translation.check_part(each, f'step "{name}"', keys.POLICY_OF_STEP)
-    return {}
+        steps[name_of(name)] = new_node({"retry": fields(each).get("retry_policy")}, each)
+    return {"defaults": {"steps": steps}}
 
 
 def _git(node: Node, translation: Translation) -> dict[str, Any]:

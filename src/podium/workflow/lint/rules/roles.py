@@ -53,6 +53,10 @@ def _names(context: WorkflowSource, kind: Literal["role", "agent", "either"]) ->
 def _retries(survey: FileSurvey) -> Iterator[tuple[WorkflowSource, Retry | str | None, DocPath]]:
     for name, role in survey.context.file.roles.items():
         yield survey.context, role.retry, ("roles", name, "retry")
+    defaults = survey.context.file.defaults
+    if defaults is not None:
+        for each in (defaults, *defaults.steps.values()):
+            yield survey.context, each.retry, each.at("retry")
     for site in survey.sites:
         for step in (site.step, *(gate for gate in site.step.gates if isinstance(gate, Gate))):
             yield site.context, step.retry, step.at("retry")
