@@ -130,7 +130,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Lands the run's head on a branch, or publishes it as a branch."""
+    """Lands the run's head on a branch, publishes it as a branch, or keeps it as an entry of `git stash`."""
 
     land: Value = None
     message: Value = None
@@ -138,6 +138,8 @@ class Git:
     branch: Value = None
     push: Value = None
     pull_request: Literal["open", "merge"] | None = None
+    stash: Value = None
+    """The message of the entry."""
 
 
 @dataclass(frozen=True, slots=True)

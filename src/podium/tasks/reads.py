@@ -70,7 +70,7 @@ def _values(step: Step, config: WorkflowConfig) -> Iterator[Value]:
             yield from (*verb.argv, verb.stdin, verb.junit, dict(verb.coverage or {}))
             yield from () if verb.tests is None else (*verb.tests.files, *verb.tests.may_change)
         case Git() as verb:
-            yield from (verb.land, verb.message, verb.branch, verb.push)
+            yield from (verb.land, verb.message, verb.branch, verb.push, verb.stash)
         case Write() as verb:
             yield verb.files
         case Wait() as verb:

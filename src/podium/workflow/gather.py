@@ -63,7 +63,7 @@ def context_of(
     options: LoadOptions, path: Path, sources: Sources, *, inputs: Mapping[str, Any] | None = None
 ) -> GatheredSource:
     """Merges and checks sources; messages and relative names start from `path`."""
-    merged = merge(sources)
+    merged = merge(sources, is_child=bool(options.parents))
     if options.document is not None:
         root = node_from_value(options.document, merged.root.place)
         merged = replace(merged, root=root, problems=())

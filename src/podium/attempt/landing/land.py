@@ -45,6 +45,7 @@ from podium.git.branches.land import (
 )
 from podium.git.branches.publish import Unpublished, publish
 from podium.git.branches.pull_request import default_remote, merge_request, open_request, program_for
+from podium.git.branches.stash import stash
 from podium.git.repository import (
     Repository,
     Signature,
@@ -67,7 +68,8 @@ TRIES: Final = 5
 async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     verb = task.step.verb
     assert isinstance(verb, Git)
-    values = (verb.land, verb.message, verb.branch, verb.push)
+    stash_values = () if verb.stash is None else (verb.stash,)
+    values = (verb.land, verb.message, verb.branch, verb.push, *stash_values)
     names = await known_names(host, task.names(), values, task.view)
     request = () if verb.pull_request is None else (verb.pull_request,)
     key = request_key(task.started, "git", verb.how, *(fill(value, names) for value in values), *request)
@@ -78,6 +80,8 @@ async def _land_or_publish(task: AttemptTask, host: Host, verb: Git, names: Name
     if verb.land is not None:
         message = None if verb.message is None else _text(verb.message, names)
         return await land_head(task, host, _text(verb.land, names), message, verb.how)
+    if verb.stash is not None:
+        return await _stash(task, host, _text(verb.stash, names))
     tree = await to_thread.run_sync(start_of, host, _repository(host), task.started)
     is_judged = not task.land_work.has_gates or task.land_work.judged == tree
     unaccepted = await to_thread.run_sync(unaccepted_tests, task.land_work, _repository(host), tree)
@@ -262,12 +266,19 @@ async def _publish(task: AttemptTask, host: Host, verb: Git, names: Names) -> At
     def put() -> tuple[str, Any]:
         before = earlier(task.land_work, branch, "branch")
         parent = before[-1].commit if before else task.land_work.run_base or host.base_commit
-        commit = write_commit(
-            repository,
-            start_of(host, repository, started),
-            parents=() if parent is None else (parent,),
-            message=message,
-            signature=_signature(repository, started),
+        tree = start_of(host, repository, started)
+        # A branch without any work yet begins at the commit that the run started from.
+        is_empty = parent is not None and tree == tree_of(repository, parent)
+        commit = (
+            parent
+            if parent is not None and is_empty
+            else write_commit(
+                repository,
+                tree,
+                parents=() if parent is None else (parent,),
+                message=message,
+                signature=_signature(repository, started),
+            )
         )
         return commit, publish(repository, commit, branch, remote=remote)
 
@@ -293,6 +304,23 @@ def _pull_request(
         return f'merged the pull request of "{branch}" with {program}'
     address = open_request(repository, program, branch, read_head(repository).branch or "main", title)
     return f'opened a pull request for "{branch}" with {program}: {address}'
+
+
+async def _stash(task: AttemptTask, host: Host, message: str) -> AttemptEnded:
+    """Keeps the head as an entry of the user's `git stash`; their files and branches stay as they are."""
+    repository, started = _repository(host), task.started
+
+    def put() -> str | None:
+        base = task.land_work.run_base or host.base_commit or None
+        tree = start_of(host, repository, started)
+        if base is None or tree == tree_of(repository, base):
+            return None
+        return stash(repository, tree, base, message=message, signature=_signature(repository, started))
+
+    commit = await to_thread.run_sync(put)
+    if commit is None:
+        return _passed(host, started, "there is nothing to stash", "", "", unchanged=True)
+    return _passed(host, started, f"kept as stash {commit[:12]}: git stash pop brings it back", commit, "")
 
 
 def _signature(repository: Repository, started: AttemptStarted) -> Signature:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from podium.core.expressions.feature_functions import FUNCTIONS as INTERNAL
@@ -238,8 +239,16 @@ def _number(meter: Meter, text: Json) -> Json:
     return finite(float(source) if match[1] or match[2] else int(source))
 
 
-def _slug(meter: Meter, text: Json) -> Json:
-    return "-".join(_WORD.findall(_metered_text("slug", text, meter).lower()))
+def _slug(meter: Meter, text: Json, longest: Json = None) -> Json:
+    """The words joined by dashes, only as many as fit into `longest` characters, at least the first."""
+    words = _WORD.findall(_metered_text("slug", text, meter).lower())
+    if longest is None:
+        return "-".join(words)
+    if isinstance(longest, bool) or not isinstance(longest, int):
+        raise WrongType("the length of slug must be a whole number")
+    ends = [*accumulate(words, lambda length, word: length + 1 + len(word), initial=-1)][1:]
+    fitting = sum(end <= longest for end in ends)
+    return "-".join(words[: max(1, fitting)])[: max(1, longest)]
 
 
 def _range(meter: Meter, *bounds: Json) -> Json:
@@ -305,6 +314,7 @@ ARITY: Final[Mapping[str, Arity]] = {
     "max": (1, None),
     "split": (1, 2),
     "join": (1, 2),
+    "slug": (1, 2),
     "range": (1, 3),
     "matches": (2, 2),
     "exists": (1, 1),

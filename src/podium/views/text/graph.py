@@ -65,7 +65,7 @@ def _verb(verb: model.Verb) -> str:
         case model.Set():
             return "set " + ", ".join(name for name, _ in verb.values)
         case model.Git():
-            return "git land" if verb.land is not None else "git branch"
+            return "git land" if verb.land else "git branch" if verb.branch else "git stash"
         case model.ForEach():
             return f"for each {verb.name}: {_verb(verb.body.verb)}"
         case model.Repeat():

@@ -77,6 +77,7 @@ def git(context: CompileContext, raw: parts.Git) -> Git:
         branch=context.value(raw.branch, raw.at("branch")),
         push=context.value(raw.push, raw.at("push")),
         pull_request=raw.pull_request,
+        stash=context.value(raw.stash, raw.at("stash")),
     )
 
 

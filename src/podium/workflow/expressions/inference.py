@@ -267,7 +267,7 @@ _SIGNATURES: Final[Mapping[str, _Signature]] = {
     "lines": _Signature((_TEXT,), ListOf(TEXT)),
     "json": _Signature((_TEXT,), ANY),
     "number": _Signature((_TEXT,), NUMBER),
-    "slug": _Signature((_TEXT,), TEXT),
+    "slug": _Signature((_TEXT, (INT,)), TEXT),
     "range": _Signature(((NUMBER,),), ListOf(INT)),
     "unique": _Signature((_LIST,), ANY_LIST),
     "exists": _Signature((_TEXT,), BOOL),

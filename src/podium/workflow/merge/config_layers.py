@@ -43,6 +43,7 @@ KEYS: Final = (
     "notify",
     "context",
     "defaults",
+    "git",
     "limits",
     "breaker",
     "secrets",

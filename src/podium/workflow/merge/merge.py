@@ -9,6 +9,7 @@ from typing import Any, Final
 from podium.fast_dataclass import dataclass
 from podium.workflow.context import problem_at
 from podium.workflow.merge.config_layers import merge_config, role_problems
+from podium.workflow.merge.git_policy import apply_git_policy
 from podium.workflow.merge.judging_roles import choose_forms
 from podium.workflow.merge.role_files import used_roles
 from podium.workflow.merge.role_inheritance import Roles, effective_roles
@@ -21,7 +22,7 @@ from podium.workflow.source.nodes import Node, Path, SourceLocation, fields, nea
 
 ORDER: Final = (
     *("podium", "name", "description", "strict", "inputs", "vars", "env", "secrets"),
-    *("agents", "roles", "people", "policies", "retries", "notify", "context", "defaults"),
+    *("agents", "roles", "people", "policies", "retries", "notify", "context", "defaults", "git"),
     *("limits", "breaker", "max_parallel", "workspace", "sandbox", "network", "protect", "baseline", "record"),
     *("gates", "steps", "finally", "outputs"),
 )
@@ -52,8 +53,11 @@ class Merged:
         return node.source if exists else None
 
 
-def merge(sources: Sources) -> Merged:
-    """Merges templates, then configuration, then roles. Without a readable workflow only problems are returned."""
+def merge(sources: Sources, *, is_child: bool = False) -> Merged:
+    """Merges templates, then configuration, then roles. Without a readable workflow only problems are returned.
+
+    `is_child` says that another workflow contains this one.
+    """
     if not sources.chain:
         return Merged(NOTHING, sources.problems, sources.role_names)
     workflow = merge_templates(sources.chain)
@@ -64,7 +68,7 @@ def merge(sources: Sources) -> Merged:
         choose_forms(workflow.root, sources.layers),
         command_line=sources.command_line,
     )
-    root = settings.root
+    root = apply_git_policy(settings.root, is_child=is_child)
     roles = _roles(sources, root, own)
     if roles.nodes:
         root = with_field(root, "roles", Node(roles.nodes, root.place, root.key))

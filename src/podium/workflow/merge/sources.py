@@ -26,7 +26,7 @@ from podium.workflow.source.files import (
     leads_outside,
     read_tree,
 )
-from podium.workflow.source.nodes import Node, SourceLocation, fields, node_from_value, text
+from podium.workflow.source.nodes import Node, SourceLocation, fields, node_from_value, text, without_keys
 from podium.workflow.source.project_root import nested_config_dirs, project_of
 
 DEFAULTS: Final = "defaults.yaml"
@@ -97,7 +97,9 @@ def gather_roles(project: Path, *, user_dir: Path | None = None, base: Path | No
     """The sources of a workflow in the folder `base` that could use any role, that is, all roles."""
     config_folders = config_dirs(project, user_dir, project if base is None else base)
     chain = TemplateChain((node_from_value(ANY_ROLE, NOWHERE),), ())
-    configs = [_read_configuration(home, base) for home in config_folders]
+    # Without `git`, which adds steps: there is no workflow here, only the roles that one could use.
+    trees = [_read_configuration(home, base) for home in config_folders]
+    configs = [replace(tree, node=without_keys(tree.node or NOTHING, "git")) for tree in trees]
     return _with_roles(chain, configs, None, config_folders=config_folders, project=project, base=base)
 
 

@@ -129,6 +129,17 @@ class Defaults(StepDefaults):
     steps: dict[str, StepDefaults] = EMPTY
 
 
+class GitPolicy(Raw):
+    """How runs use git, whatever their steps say."""
+
+    noun: ClassVar[str] = "git"
+
+    branch: str | None = None
+    commit: bool = False
+    preview: bool = False
+    on_failure: Literal["stash"] | None = None
+
+
 NotifyText: TypeAlias = Texts | dict[str, Any]
 """Names of channels or, in a configuration, their definitions."""
 
@@ -146,6 +157,7 @@ class SharedKeys(Raw):
     notify: NotifyText | None = None
     context: ContextMap | None = None
     defaults: Defaults | None = None
+    git: GitPolicy | None = None
     limits: TopLimits | None = None
     breaker: Breaker | None = None
     secrets: Texts = ()

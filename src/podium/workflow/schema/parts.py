@@ -215,6 +215,7 @@ class Git(Raw):
     branch: str | None = None
     push: str | None = None
     pull_request: Literal["open", "merge"] | None = None
+    stash: str | None = None
 
 
 class ForEach(Raw):

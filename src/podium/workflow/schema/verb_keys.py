@@ -47,6 +47,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
 
 WAIT_FORMS: Final = ("signal", "file", "timer", "until_time", "commit", "step", "poll")
 _WAIT_EXTRAS: Final = {"branch": "commit", "every": "poll", "pending": "poll"}
+GIT_FORMS: Final = ("land", "branch", "stash")
 _GIT_EXTRAS: Final = {"message": "land", "how": "land", "push": "branch", "pull_request": "branch"}
 
 
@@ -191,10 +192,11 @@ def _check_wait(wait: Wait, broken: BrokenPaths) -> Iterator[FieldFault]:
 
 
 def _check_git(git: Git) -> Iterator[FieldFault]:
-    if (git.land is None) == (git.branch is None):
-        yield FieldFault(5, git.path, "git needs exactly one of land and branch")
+    forms = [form for form in GIT_FORMS if git.get(form) is not None]
+    if len(forms) != 1:
+        yield FieldFault(5, git.path, f"git needs exactly one of {', '.join(GIT_FORMS)}")
         return
-    action = "land" if git.land is not None else "branch"
+    action = forms[0]
     for key, form in _GIT_EXTRAS.items():
         if git.has(key) and form != action:
             yield FieldFault(5, git.at(key), f'"{key}" belongs to "{form}", not to "{action}"')

@@ -126,7 +126,12 @@ EXPECTATIONS: tuple[Expectation, ...] = (
             "defaults/steps/implement/retry": "aggressive",
         },
     ),
-    config(*("S3", "5. Git Integration", 1), gives={}, also=("git: {branch: NAME}",)),
+    config(
+        *("S3", "5. Git Integration", 1),
+        user="podium: 1\nname: uses\ninputs: {task: string}\nsteps: {one: {run: ['true']}}\n",
+        gives={"steps/git_start/gates/0/name": "preview"},
+        also=("ai/${{ run.id }}-${{ slug(inputs.task, 40) }}",),
+    ),
     config(
         *("S3", "2. Remote Execution", 1),
         user=USES_ALL.replace("ROLE", "investigator"),

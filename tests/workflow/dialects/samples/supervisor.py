@@ -192,7 +192,7 @@ SUPERVISOR: Mapping[str, Sample] = {
     ),
     "git": Sample(
         lambda it: {"continuity": {}, "git": it},
-        {},
+        {"auto_branch": True},
         {"auto_branch": True, "branch_pattern": "ai/{task}", "auto_commit": True, "dry_run_preview": True},
     ),
     "workers.NAME": Sample(

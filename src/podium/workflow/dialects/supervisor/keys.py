@@ -185,7 +185,7 @@ CONFIGURATION: Final = Part(
             continuity="`continuity` of roles",
             policies="`retries`",
             steps="`defaults.steps`",
-            git="see its keys below",
+            git="`git`",
             workers="see its keys below",
             adaptive="`agent` of roles",
             approval_gates="`policies.approval`",
@@ -233,16 +233,12 @@ POLICY_OF_STEP: Final = Part(
 )
 GIT: Final = Part(
     "git",
-    {
-        "auto_branch": without_effect(
-            "work lands where a step says; write git: {branch: NAME} in a step", False
-        ),
-        "branch_pattern": without_effect("write git: {branch: NAME} in a step"),
-        "auto_commit": without_effect("only a step with git commits", False),
-        "dry_run_preview": without_effect(
-            "a human step with show: [diff] before the commit is the preview", False
-        ),
-    },
+    translated(
+        auto_branch="`git.branch`, and `git.on_failure: stash`",
+        branch_pattern="`git.branch`; `{task_id}` is `run.id`, `{description}` the words of the task",
+        auto_commit="`git.commit`: work lands although no step says so",
+        dry_run_preview="`git.preview`",
+    ),
 )
 WORKERS: Final = Part(
     "workers.NAME",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from podium.workflow.dialects.translation import (
     one_more,
     seconds,
 )
+from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items
 
 DEFAULT: Final = "default"
@@ -136,7 +138,46 @@ def _steps(node: Node, translation: Translation) -> dict[str, Any]:
 
 def _git(node: Node, translation: Translation) -> dict[str, Any]:
     translation.check_part(node, "git", keys.GIT)
-    return {}
+    entries = fields(node)
+    has_branch = _is_true(entries.get("auto_branch"))
+    pattern = entries.get("branch_pattern")
+    if pattern is not None and not has_branch:
+        translation.add_warning(pattern, '"branch_pattern" of git has no effect: auto_branch is not true')
+    branch = _branch(pattern or new_node(BRANCH, node), translation) if has_branch else None
+    policy = {
+        "branch": branch,
+        "commit": entries.get("auto_commit"),
+        "preview": entries.get("dry_run_preview"),
+        "on_failure": "stash" if has_branch else None,
+    }
+    return {"git": filled(policy) or {}}
+
+
+def _is_true(node: Node | None) -> bool:
+    return node is not None and node.value is True
+
+
+def _branch(pattern: Node, translation: Translation) -> Node:
+    """The pattern with expressions in place of the names of the format."""
+
+    def insert(name: re.Match[str]) -> str:
+        if name[1] not in PLACEHOLDERS:
+            message = f'"{{{name[1]}}}" of branch_pattern is not known'
+            hint = did_you_mean(name[1], PLACEHOLDERS) or f"there are {', '.join(PLACEHOLDERS)}"
+            translation.add_problem(pattern, 2, message, hint)
+        return "${{ " + PLACEHOLDERS.get(name[1], "run.id") + " }}"
+
+    return new_node(re.sub(r"\{(\w+)\}", insert, str(pattern.value)), pattern)
+
+
+BRANCH: Final = "ai/{task_id}"
+PLACEHOLDERS: Final = {
+    "task_id": "run.id",
+    "description": "slug(inputs.task, 40)",
+    "task": "slug(inputs.task, 40)",
+    "date": "run.date",
+    "workflow": "run.name",
+}
 
 
 def _workers(node: Node, translation: Translation) -> dict[str, Any]:
