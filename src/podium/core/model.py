@@ -110,6 +110,8 @@ class Tests:
     may_change: tuple[Value, ...] = ()
     counts: bool = True
     """Whether the command runs tests at all; the author may say that it does not."""
+    min_new: int = 0
+    """How many tests the work must add, by the report of the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,8 @@ class Review:
     bar: Severity = "major"
     oversight: Oversight = Oversight()
     phrase: str | None = None
+    parallel: Count | None = None
+    """How many judge at once; None is all of them."""
 
 
 @dataclass(frozen=True, slots=True)

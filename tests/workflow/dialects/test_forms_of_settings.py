@@ -92,7 +92,8 @@ gates:
             "name: s\nalgorithm: {}\npriority_order: []\ntoken_budget: 9\ninputs: [target_file, git_diff]",
             "diff: true",
         ),
-        ("git: {auto_branch: true}", "git: {branch: NAME} in a step"),
+        ("git: {auto_branch: true}", 'git: {branch: "ai/${{ run.id }}", on_failure: stash}'),
+        ("git: {branch_pattern: x}", "has no effect: auto_branch is not true"),
         (
             "workers: {a: {type: ssh}}\nroles: {r: {preferred_worker: a, fallback_worker: b}}",
             "runs_on: [a, b]",

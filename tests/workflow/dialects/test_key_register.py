@@ -42,7 +42,7 @@ ROWS = [
 ]
 
 
-EXCLUSIVE = {"type": "gate_type", "gate_type": "type", "prompt_file": "prompt"}
+EXCLUSIVE = {"type": "gate_type", "gate_type": "type", "roles": "role", "prompt_file": "prompt"}
 """Of these keys a mapping may have only one."""
 
 
@@ -215,7 +215,8 @@ STEP = 'version: "1.0"\nname: w\nsteps: [%s]\n'
         (SUPERVISED % "{role: planner, type: human_gate, gate_type: human}", False, 'both "type" and "gate_type"'),
         (SUPERVISED % "{type: robot}", False, '"robot" is not a kind of step'),
         (SUPERVISED % "{role: planner, retry_policy: {on_failure: panic}}", False, '"panic" is not an on_failure'),
-        ("name: t\nsettings: {auto_pr: true}\nsteps: {x: {role: planner, terminal: true}}", True, '"auto_pr" of settings has no effect'),
+        (SUPERVISED % "{role: reviewer, roles: [reviewer_codex]}", False, 'both "role" and "roles"'),
+        ("git: {auto_branch: true, branch_pattern: 'ai/{tsk}'}", False, '"{tsk}" of branch_pattern is not known'),
         (STEP % "{name: A, provider: claude, prompt: hi, max_tokens: 9}", True, '"max_tokens" has no effect'),
         (STEP % "{name: A, provider: claude, prompt: hi, prompt_file: p.md}", False, 'both "prompt" and "prompt_file"'),
     ],

@@ -96,7 +96,7 @@ def test_gates_of_roles_and_named_gates_are_checked() -> None:
         ({"run": "x", "level": "auto"}, '"level" belongs to "review" or "human", not to "run"'),
         ({"role": "x", "component": {"run": "x"}}, '"component" belongs to "build", not to "role"'),
         ({"check": "x", "prompt": "y"}, '"prompt" belongs to "agent" or "review", not to "check"'),
-        ({"role": "x", "parallel": 2}, '"parallel" needs for_each, steps or build'),
+        ({"role": "x", "parallel": 2}, '"parallel" needs for_each, steps, build or review'),
         ({"run": "x", "pass": "any"}, '"pass" needs for_each, steps, build, review or a list of agents'),
         ({"run": "x", "join": "best"}, '"join" needs for_each, steps, build or a list of agents'),
         (
@@ -114,7 +114,7 @@ def test_gates_of_roles_and_named_gates_are_checked() -> None:
         ),
         ({"wait": {"timer": "5m", "every": "1m"}}, '"every" belongs to "poll", not to "timer"'),
         ({"wait": {"file": "x", "branch": "main"}}, '"branch" belongs to "commit", not to "file"'),
-        ({"git": {"message": "x"}}, "git needs exactly one of land and branch"),
+        ({"git": {"message": "x"}}, "git needs exactly one of land, branch, stash"),
         ({"git": {"branch": "x", "how": "merge"}}, '"how" belongs to "land", not to "branch"'),
         ({"git": {"land": "x"}}, '"land" needs "message"'),
     ],

@@ -152,6 +152,10 @@ def _junit(verb: Command, names: Names, folder: Path, base: Report | None) -> Re
     failed = counts["failed"] + counts["errors"]
     if why is None and failed:
         why = f"the command passed, but its report says that {failed} of {counts['total']} tests failed"
+    least = 0 if verb.tests is None else verb.tests.min_new
+    new = len(tests.cases.keys() - (base.cases.keys() if base is not None else set()))
+    if why is None and new < least:
+        why = f"the work adds {new} tests; at least {least} are required"
     return ReportCheck(why, {"tests": counts}, tests)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
-from podium.core.model import Block, Call, ForEach
+from podium.core.model import Block, Call, ForEach, Review
 from podium.core.policy import Count
 from podium.core.queries.claims import Claim, claim_of_child, overlap
 from podium.core.queries.evaluate import count_of
@@ -71,6 +71,8 @@ def width(state: State, scope: Scope) -> int:
     parallel: Count
     match verb:
         case ForEach():
+            parallel = verb.parallel
+        case Review() if verb.parallel is not None:
             parallel = verb.parallel
         case Block():
             parallel = verb.parallel if verb.kind == "par" else len(verb.steps)

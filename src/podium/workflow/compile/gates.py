@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from podium.core.model import Agent, Check, Command, ForEach, Gates, Review, Step, Verb
-from podium.core.policy import Retry
+from podium.core.policy import Count, Retry
 from podium.core.step_settings import StepSettings
 from podium.workflow.compile import policy
 from podium.workflow.compile.leaves import command, human, oversight
@@ -127,7 +127,16 @@ def review(context: CompileContext, raw: StepOrGate, *, of: tuple[str, ...]) -> 
         bar=raw.bar or "major",
         oversight=oversight(context, raw, default="auto"),
         phrase=raw.phrase,
+        parallel=_width(context, raw),
     )
+
+
+def _width(context: CompileContext, raw: StepOrGate) -> Count | None:
+    """How many reviewers work at once; in a loop the key applies to the loop."""
+    width = raw.parallel if isinstance(raw, RawStep) and raw.for_each is None else None
+    if width is None or width is True:
+        return None
+    return 1 if width is False else context.count(width, raw.at("parallel"))
 
 
 def _reviewer(context: CompileContext, raw: StepOrGate, worker: Worker) -> Step:

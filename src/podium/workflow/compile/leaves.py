@@ -34,7 +34,9 @@ def _tests(context: CompileContext, raw: bool | parts.Tests | None) -> Tests | N
     if not isinstance(raw, parts.Tests):
         return None if raw is None else Tests(counts=raw)
     return Tests(
-        context.values(raw.files, raw.at("files")), context.values(raw.may_change, raw.at("may_change"))
+        context.values(raw.files, raw.at("files")),
+        context.values(raw.may_change, raw.at("may_change")),
+        min_new=raw.min_new or 0,
     )
 
 

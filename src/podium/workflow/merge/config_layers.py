@@ -44,6 +44,7 @@ KEYS: Final = (
     "context",
     "defaults",
     "git",
+    "reviews",
     "limits",
     "breaker",
     "secrets",

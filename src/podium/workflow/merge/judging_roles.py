@@ -25,17 +25,23 @@ def choose_forms(root: Node, layers: Sequence[Layer]) -> Node:
         form: object = None if node is None else node.value
         if not isinstance(form, ReviewForm):
             return part
-        is_judge = _is_reviewer(text(fields(part).get("role")) or "", layers)
+        is_judge = is_kind_of(REVIEWER, text(fields(part).get("role")) or "", layers)
         return form.step if is_judge else without_keys(part, REVIEW_FORM)
 
     return map_parts(root, choose)
 
 
-def _is_reviewer(name: str, layers: Sequence[Layer]) -> bool:
+def is_kind_of(kind: str, name: str, layers: Sequence[Layer]) -> bool:
+    """Whether a role is the role `kind` or extends it, directly or not."""
+    return kind in ancestors_of(name, layers)
+
+
+def ancestors_of(name: str, layers: Sequence[Layer]) -> list[str]:
+    """A role and the roles that it extends, the nearest first."""
     names: list[str] = []
     while name and name not in names:
         names.append(name)
         definitions = [layer[name] for layer in layers if name in layer]
         parents = [text(fields(node).get("extends")) for node in definitions]
         name = next((parent for parent in reversed(parents) if parent and parent != name), "")
-    return REVIEWER in names
+    return names

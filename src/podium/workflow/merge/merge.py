@@ -11,18 +11,29 @@ from podium.workflow.context import problem_at
 from podium.workflow.merge.config_layers import merge_config, role_problems
 from podium.workflow.merge.git_policy import apply_git_policy
 from podium.workflow.merge.judging_roles import choose_forms
+from podium.workflow.merge.reviews import apply_reviews
 from podium.workflow.merge.role_files import used_roles
 from podium.workflow.merge.role_inheritance import Roles, effective_roles
-from podium.workflow.merge.sources import NOTHING, Sources
+from podium.workflow.merge.sources import NOTHING, Sources, with_layer
+from podium.workflow.merge.switches import apply_switches
 from podium.workflow.merge.templates import merge_templates
 from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Config
 from podium.workflow.schema.reader import read
-from podium.workflow.source.nodes import Node, Path, SourceLocation, fields, nearest_node, plain, with_field
+from podium.workflow.source.nodes import (
+    Node,
+    Path,
+    SourceLocation,
+    fields,
+    items,
+    nearest_node,
+    plain,
+    with_field,
+)
 
 ORDER: Final = (
     *("podium", "name", "description", "strict", "inputs", "vars", "env", "secrets"),
-    *("agents", "roles", "people", "policies", "retries", "notify", "context", "defaults", "git"),
+    *("agents", "roles", "people", "policies", "retries", "notify", "context", "defaults", "git", "reviews"),
     *("limits", "breaker", "max_parallel", "workspace", "sandbox", "network", "protect", "baseline", "record"),
     *("gates", "steps", "finally", "outputs"),
 )
@@ -62,19 +73,18 @@ def merge(sources: Sources, *, is_child: bool = False) -> Merged:
         return Merged(NOTHING, sources.problems, sources.role_names)
     workflow = merge_templates(sources.chain)
     own = frozenset(name for file in sources.chain for name in fields(fields(file).get("roles")))
-    settings = merge_config(
-        sources.shipped,
-        sources.bounds,
-        choose_forms(workflow.root, sources.layers),
-        command_line=sources.command_line,
-    )
-    root = apply_git_policy(settings.root, is_child=is_child)
-    roles = _roles(sources, root, own)
+    disabled = {str(name.value) for file in sources.chain for name in items(fields(file).get("disable"))}
+    switched = apply_switches(choose_forms(workflow.root, sources.layers), sources.layers, disabled=disabled)
+    settings = merge_config(sources.shipped, sources.bounds, switched.root, command_line=sources.command_line)
+    root, seconds = apply_reviews(settings.root, sources.layers)
+    root = apply_git_policy(root, is_child=is_child)
+    roles = _roles(with_layer(sources, seconds), root, own)
     if roles.nodes:
         root = with_field(root, "roles", Node(roles.nodes, root.place, root.key))
     problems = (
         *sources.problems,
         *workflow.problems,
+        *switched.problems,
         *(problem for config in sources.bounds for problem in _config_problems(config)),
         *settings.problems,
         *roles.problems,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.extends import TemplateChain, read_chain
 from podium.workflow.merge.role_files import read_roles
 from podium.workflow.merge.role_inheritance import Layer
+from podium.workflow.merge.switches import BEFORE_LANDING
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import OwnPartial, read_partials
 from podium.workflow.source.files import (
@@ -66,6 +67,14 @@ class Sources:
     paths: tuple[Path, ...] = ()
     """All files that were read, for a fingerprint or `podium watch`."""
     problems: tuple[Problem, ...] = ()
+
+
+def with_layer(sources: Sources, roles: Layer) -> Sources:
+    """The sources with roles that no file defines."""
+    if not roles:
+        return sources
+    names = sources.role_names | roles.keys()
+    return replace(sources, layers=(*sources.layers, roles), role_names=names)
 
 
 def gather(
@@ -133,7 +142,7 @@ def _with_roles(
     settings = [tree.node or NOTHING for tree in configs]
     nearer = (*chain.nodes, *([command_line] if command_line is not None else []))
     inline = [_inline_roles(root) for root in (*settings, *nearer)]
-    users = (*nearer, *map(_only_breaker, settings))
+    users = (*nearer, *map(_only_breaker, settings), *_steps_of_switches(chain))
     roles = read_roles([home / "roles" for home in config_folders], users, inline, base)
     files_and_inline = [layer for pair in zip(roles.folders, inline, strict=False) for layer in pair]
     layers = (*files_and_inline, *inline[len(config_folders) :])
@@ -160,6 +169,12 @@ def _with_roles(
 
 def _inline_roles(root: Node) -> Layer:
     return fields(fields(root).get("roles"))
+
+
+def _steps_of_switches(chain: TemplateChain) -> Iterator[Node]:
+    """A stand-in for the steps that switches may add, because only roles that something names are read."""
+    if any("switches" in fields(file) for file in chain.nodes):
+        yield node_from_value({"steps": dict(BEFORE_LANDING)}, NOWHERE)
 
 
 def _only_breaker(config: Node) -> Node:

@@ -40,7 +40,7 @@ from podium.workflow.source.nodes import (
 )
 
 BLOCKS: Final = ("steps", "finally")
-APPENDED: Final = ("context", "env", "protect", "secrets")
+APPENDED: Final = ("context", "env", "protect", "secrets", "switches")
 """Top-level keys whose lists are appended; other lists that a configuration may also set are replaced."""
 
 MODIFIERS: Final = ("parallel", "pass", "join")

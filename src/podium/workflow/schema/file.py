@@ -140,6 +140,13 @@ class GitPolicy(Raw):
     on_failure: Literal["stash"] | None = None
 
 
+class Reviews(Raw):
+    noun: ClassVar[str] = "reviews"
+
+    parallel: bool = True
+    dual: bool = False
+
+
 NotifyText: TypeAlias = Texts | dict[str, Any]
 """Names of channels or, in a configuration, their definitions."""
 
@@ -158,6 +165,7 @@ class SharedKeys(Raw):
     context: ContextMap | None = None
     defaults: Defaults | None = None
     git: GitPolicy | None = None
+    reviews: Reviews | None = None
     limits: TopLimits | None = None
     breaker: Breaker | None = None
     secrets: Texts = ()
@@ -190,6 +198,7 @@ class File(SharedKeys):
     finally_: dict[str, Step] | None = None
     gates: dict[str, Gate] = EMPTY
     strict: bool = False
+    switches: Texts = ()
 
 
 class Config(SharedKeys):

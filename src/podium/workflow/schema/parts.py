@@ -196,6 +196,7 @@ class Coverage(Raw):
 class Tests(Raw):
     files: Texts = ()
     may_change: Texts = ()
+    min_new: Whole | None = None
 
 
 class Escalate(Raw):

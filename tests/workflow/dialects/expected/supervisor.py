@@ -20,6 +20,16 @@ MAKEFILE = {
     "pytest": '#!/bin/sh\necho \'<testsuite><testcase name="a"/></testsuite>\' > "${PYTEST_ADDOPTS##*--junitxml=}"\n',
     "gh": '#!/bin/sh\ntest -n "$5" && echo https://example.org/pr/1\n',
 }
+PROVEN = {
+    **MAKEFILE,
+    "Makefile": MAKEFILE["Makefile"]
+    + "".join(f"{name}: proof\n" for name in ("test", "test-unit"))
+    + "proof:\n\t@test -f greeting.txt\n\t@echo '<coverage line-rate=\"0.97\"/>' > coverage.xml\n",
+    "pytest": "#!/bin/sh\ntest -f greeting.txt || exit 1\necho '<coverage line-rate=\"0.97\"/>' > coverage.xml\n"
+    'echo \'<testsuite><testcase name="a"/></testsuite>\' > "${PYTEST_ADDOPTS##*--junitxml=}"\n',
+}
+"""Tests that need what the implementer writes, and measure their coverage."""
+WRITES = "- match: {step: implement}\n  write: {greeting.txt: hello, tests/test_greeting.py: x, CHANGELOG.md: new}\n"
 TASK = {"task": "Add a greeting."}
 FULL = (
     "plan",
@@ -63,8 +73,9 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     Runs(
         key=TESTED,
         text=_tested,
-        files=MAKEFILE,
+        files=PROVEN,
         inputs=TASK,
+        cast=WRITES,
         steps=(
             *("plan", "implement", "unit_test_gate", "integration_tests", "integration_test_gate"),
             *("review", "commit"),
@@ -87,24 +98,27 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     Runs(
         key=ENTERPRISE,
         text=lambda blocks: blocks[ENTERPRISE],
-        files={**MAKEFILE, "_base.yaml": BASE},
+        files={**PROVEN, "_base.yaml": BASE},
         inputs=TASK,
+        cast=WRITES,
         answers=("approve",) * 4,
         steps=FULL,
     ),
     Runs(
         key=OPEN,
         text=lambda blocks: blocks[OPEN],
-        files={**MAKEFILE, "_base.yaml": BASE},
+        files={**PROVEN, "_base.yaml": BASE},
         inputs=TASK,
+        cast=WRITES,
         answers=("approve",),
         steps=("plan", "implement", "test_gate", "docs_check", "create_pr", "await_review", "commit"),
     ),
     Runs(
         key=CRITICAL,
         text=lambda blocks: blocks[CRITICAL],
-        files={**MAKEFILE, "_base.yaml": BASE, "enterprise.yaml": ENTERPRISE},
+        files={**PROVEN, "_base.yaml": BASE, "enterprise.yaml": ENTERPRISE},
         inputs=TASK,
+        cast=WRITES,
         answers=("approve",) * 5,
         steps=(*FULL[:2], "threat_modeling", *FULL[2:7], "penetration_test", *FULL[7:]),
     ),
@@ -112,7 +126,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         key=COMPOSED,
         text=lambda blocks: blocks[COMPOSED],
         files={
-            **MAKEFILE,
+            **PROVEN,
             "_base.yaml": BASE,
             "enterprise.yaml": ENTERPRISE,
             ".podium/roles/quant_dev.yaml": ("S3", "Trading/Finance Platform", 2),
@@ -121,6 +135,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
             "backtest/risk_scenarios.py": "",
         },
         inputs=TASK,
+        cast=WRITES,
         answers=("approve",) * 4,
         steps=(*FULL[:7], "risk_validation", *FULL[8:]),
     ),

@@ -33,21 +33,22 @@ TEMPLATE: Final = Part(
         name="`name`",
         description="`description`",
         extends="`extends`",
-        settings="`inputs` that are true or false",
+        settings="`inputs` that are true or false, `switches` and `reviews`",
         steps="`steps`",
         hooks="gates of the step `commit`",
         disable="`disable`",
     ),
 )
-OF_TEMPLATES: Final = ("require_tests", "security_review", "auto_pr", "require_changelog")
-"""Settings that only steps of shipped templates read."""
+SWITCHES: Final = ("human_approval", "require_tests", "security_review", "auto_pr", "require_changelog")
+"""Settings that become inputs; `switches` adds what they require where no step has it."""
 SETTINGS: Final = Part(
     "settings of a template",
     {
-        **translated(human_approval="`inputs.human_approval`"),
-        **translated(**{name: f"`inputs.{name}`, which shipped templates read" for name in OF_TEMPLATES}),
-        "parallel_reviews": without_effect("the reviewers of a step always work in parallel", True),
-        "dual_review": without_effect("a review has the reviewers that its step names: roles: [...]", False),
+        **translated(
+            **{name: f"`inputs.{name}`, and `switches: [{name}]`" for name in SWITCHES},
+            parallel_reviews="`reviews.parallel`",
+            dual_review="`reviews.dual`: each review gets a second reviewer of another vendor",
+        ),
         "audit_trail": without_effect("every run has an audit.log", True),
     },
 )
@@ -79,7 +80,7 @@ STEPS: Final[Mapping[str, Part]] = {
             **translated(
                 role="`role`",
                 outputs="`output.schema`; a role that changes files has these as its output",
-                config="`with`",
+                config="`with`; `tdd`, `coverage` and `min_tests_per_component` are also a gate",
                 retry_policy="`retry`",
             ),
             "context_scope": without_effect(
@@ -98,8 +99,8 @@ STEPS: Final[Mapping[str, Part]] = {
                 roles="`review` with a list",
                 gate="nothing: a step with it is a review, and the verdict decides",
                 on_reject="`of`, and `on.rejected`",
+                parallel="`parallel`: false is one reviewer after the other",
             ),
-            "parallel": without_effect("the reviewers of a step always work in parallel", True),
         },
     ),
     "command": Part(
@@ -149,7 +150,7 @@ ROLE: Final = Part(
             allowed_tools="`tools`",
             gates="`gates`",
             strengths="`strengths`",
-            config="`with`",
+            config="`with`; `tdd`, `coverage` and `min_tests_per_component` are also a gate",
             preferred_worker="`runs_on`",
             fallback_worker="`runs_on`",
             version=FOR_READERS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from podium.workflow.dialects.supervisor import keys
+from podium.workflow.dialects.supervisor.proofs import command_of_tests, proof_gate
 from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -44,6 +45,9 @@ def role(node: Node, translation: Translation) -> Node:
     translation.check_part(node, "a role", keys.ROLE)
     entries = fields(node)
     extends = entries.get("extends")
+    gates = [_gate(gate, translation) for gate in items(entries.get("gates"))]
+    commands = [fields(gate).get("command") for gate in items(entries.get("gates"))]
+    proof = proof_gate(fields(entries.get("config")), command_of_tests(commands))
     labels = [entries[key] for key in ("preferred_worker", "fallback_worker") if key in entries]
     return new_node(
         {
@@ -57,7 +61,7 @@ def role(node: Node, translation: Translation) -> Node:
                 for tool in items(entries.get("allowed_tools"))
             ]
             or None,
-            "gates": [_gate(gate, translation) for gate in items(entries.get("gates"))] or None,
+            "gates": [*gates, *([proof] if proof is not None else [])] or None,
             "strengths": entries.get("strengths"),
             "with": entries.get("config"),
             "runs_on": labels or None,

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.supervisor import keys
+from podium.workflow.dialects.supervisor.proofs import command_of_tests, proof_gate
 from podium.workflow.dialects.translation import (
     REVIEW_FORM,
     Names,
@@ -105,6 +106,9 @@ def _check_type(node: Node, translation: Translation) -> None:
     if {"type", "gate_type"} <= set(entries):
         message = 'a step cannot have both "type" and "gate_type"'
         translation.add_problem(entries["gate_type"], 5, message, "remove one of the two")
+    if {"role", "roles"} <= set(entries):
+        message = 'a step cannot have both "role" and "roles"'
+        translation.add_problem(entries["role"], 5, message, "name all reviewers under roles")
     for key in ("type", "gate_type"):
         if key in entries and entries[key].value not in KINDS:
             message = f'"{entries[key].value}" is not a kind of step'
@@ -132,6 +136,8 @@ def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[s
     role = entries.get("role")
     scope = entries.get("context_scope")
     gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
+    commands = [fields(each).get("command") for each in plan.steps.values()]
+    proof = proof_gate(fields(entries.get("config")), command_of_tests(commands))
     return {
         "role": role,
         "prompt": None if role is None else _prompt(name, plan),
@@ -139,9 +145,11 @@ def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[s
         or None,
         "context": None if scope is None else {"strategy": new_node("implementer_targeted", scope)},
         "output": _output(name, node),
-        "gates": [new_node(gate, entries["human_approval"])]
-        if _is_on(entries.get("human_approval"))
-        else None,
+        "gates": [
+            *([proof] if proof is not None else []),
+            *([new_node(gate, entries["human_approval"])] if _is_on(entries.get("human_approval")) else []),
+        ]
+        or None,
         "retry": _retry(node, translation),
     }
 
@@ -205,8 +213,14 @@ def _review(name: str, node: Node, plan: Plan) -> dict[str, Any]:
         "level": new_node(level, entries["human_approval"])
         if _is_on(entries.get("human_approval"))
         else None,
+        "parallel": _width(entries.get("parallel")),
         "retry": _visits(entries.get("max_retries")),
     }
+
+
+def _width(parallel: Node | None) -> Any:
+    """Reviewers work at once unless the file says otherwise."""
+    return None if parallel is None or parallel.value is True else parallel
 
 
 def _judged(name: str, node: Node, plan: Plan) -> Any:

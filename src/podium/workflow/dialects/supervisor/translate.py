@@ -149,7 +149,8 @@ def _template(root: Node, translation: Translation) -> Node:
     )
     steps = _all_steps(plan, translation, is_child=extends is not None)
     gates, steps = _with_hooks(entries.get("hooks"), steps, translation)
-    inputs = _switches(entries.get("settings"), translation, is_child=extends is not None)
+    settings = _settings(entries.get("settings"), translation)
+    inputs = settings.get("inputs", {})
     return new_node(
         {
             "podium": 1,
@@ -158,6 +159,8 @@ def _template(root: Node, translation: Translation) -> Node:
             "extends": None if extends is None else _parent(extends),
             "disable": entries.get("disable"),
             "inputs": {**({} if extends is not None else {"task": "string"}), **inputs} or None,
+            "switches": settings.get("switches"),
+            "reviews": settings.get("reviews"),
             "roles": _external_roles(own_steps) or None,
             "gates": gates or None,
             "steps": steps or None,
@@ -166,20 +169,22 @@ def _template(root: Node, translation: Translation) -> Node:
     )
 
 
-def _switches(settings: Node | None, translation: Translation, *, is_child: bool) -> dict[str, Any]:
-    """The settings that a step may read, as inputs."""
+def _settings(settings: Node | None, translation: Translation) -> dict[str, Any]:
+    """The switches as inputs with what they require, and how reviews are done."""
     if settings is None:
         return {}
     translation.check_part(settings, "settings", keys.SETTINGS)
-    entries = fields(settings)
-    for name in keys.OF_TEMPLATES:
-        if name in entries and not is_child:
-            message = f'"{name}" of settings has no effect: only templates that extend a shipped one have such steps'
-            translation.add_warning(entries[name], message)
+    entries = {name: value for name, value in fields(settings).items() if name in keys.SETTINGS.keys}
+    names = [name for name in entries if name in keys.SWITCHES]
+    reviews = {
+        native: entries[name]
+        for name, native in (("parallel_reviews", "parallel"), ("dual_review", "dual"))
+        if name in entries
+    }
     return {
-        name: {"type": "bool", "default": value}
-        for name, value in entries.items()
-        if name in keys.SETTINGS.keys and keys.SETTINGS.keys[name].fate == "translated"
+        "inputs": {name: {"type": "bool", "default": entries[name]} for name in names},
+        "switches": [new_node(name, entries[name]) for name in names] or None,
+        "reviews": reviews or None,
     }
 
 
