@@ -143,9 +143,9 @@ workflow:
 """
 TESTED = """\
 test:
+	@(echo '<testsuite>'; cat tests/*.case; echo '</testsuite>') > report.xml
 	@test "$$(cat a.txt)" = hello
 	@echo '<coverage line-rate="0.9"/>' > coverage.xml
-	@(echo '<testsuite>'; cat tests/*.case; echo '</testsuite>') > report.xml
 """
 CASE = '<testcase classname="t" name="%s"/>'
 BASE = {"Makefile": TESTED, "tests/base.case": CASE % "base"}
