@@ -151,7 +151,6 @@ CASE = '<testcase classname="t" name="%s"/>'
 BASE = {"Makefile": TESTED, "tests/base.case": CASE % "base"}
 
 
-
 @pytest.mark.req("R036")
 @pytest.mark.parametrize(
     ("config", "passes"),

@@ -118,7 +118,10 @@ gates:
         ),
         ("cli: claude\ncontext: {include: [$INTERFACE_DEFINITIONS, a]}", "include: [$INTERFACES, a]"),
         ("name: b\nextends: a\nsteps: {commit: {type: orchestrator_gate}}", "commit: {}"),
-        ("extends: reviewer\ngates: [{command: make}]\nflags: [x]", '"flags" of a role has no effect'),
+        (
+            "extends: reviewer\ngates: [{command: make}]\nflags: [-p, --model=opus, --output-format, json]",
+            "model: opus",
+        ),
         ("phase_output: {components: [{id: a, files: [x], depends_on: [b]}]}", "needs: [b]"),
         ("workflow: {template: mvp, overrides: {plan: {role: planner}}, disable: [x]}", "disable: [x]"),
         (
@@ -131,7 +134,7 @@ gates:
         ),
         (
             "name: b\nsteps: {x: {role: planner, next: x, human_approval: true, context_scope: y}}",
-            "strategy: ",
+            "has no effect",
         ),
         (
             "projects: [{name: a, path: ./a, roles: [r-1]}, {name: b}]\ncross_project_dependencies: {a: {depends_on: [b]}}",

@@ -1,4 +1,4 @@
-"""Makes a review of a step whose role turns out to be a reviewer.
+"""Makes a review of a step whose role turns out to be a reviewer, and leaves the prompt to a role that has one.
 
 A file of the supervisor format only names the role of a step; whether that role extends `reviewer` is known when all role files
 are read. Its translation therefore has both forms of such a step.
@@ -25,10 +25,19 @@ def choose_forms(root: Node, layers: Sequence[Layer]) -> Node:
         form: object = None if node is None else node.value
         if not isinstance(form, ReviewForm):
             return part
-        is_judge = is_kind_of(REVIEWER, text(fields(part).get("role")) or "", layers)
-        return form.step if is_judge else without_keys(part, REVIEW_FORM)
+        role = text(fields(part).get("role")) or ""
+        if is_kind_of(REVIEWER, role, layers):
+            return form.step
+        own = ("prompt",) if has_prompt(role, layers) else ()
+        return without_keys(part, REVIEW_FORM, *own)
 
     return map_parts(root, choose)
+
+
+def has_prompt(name: str, layers: Sequence[Layer]) -> bool:
+    """Whether a role brings the prompt of its steps; the format knows none of a step itself."""
+    ancestors = ancestors_of(name, layers)
+    return any("prompt" in fields(layer[role]) for role in ancestors for layer in layers if role in layer)
 
 
 def is_kind_of(kind: str, name: str, layers: Sequence[Layer]) -> bool:

@@ -28,9 +28,8 @@ def role(name: str, *key: Any, gives: dict[str, Any], also: tuple[str, ...] = ()
     )
 
 
-def config(*key: Any, gives: dict[str, Any], also: tuple[str, ...] = (), user: str | None = None) -> Loads:
-    more = {} if user is None else {"user": user}
-    return Loads(key=key, kind="configuration", path=CONFIG, gives=gives, also=also, **more)  # type: ignore[arg-type]  # as above
+def config(*key: Any, gives: dict[str, Any], also: tuple[str, ...] = (), **more: Any) -> Loads:
+    return Loads(key=key, kind="configuration", path=CONFIG, gives=gives, also=also, **more)
 
 
 USES_ALL = "podium: 1\nname: uses\nsteps:\n  one: {role: ROLE, prompt: Do it.}\n"
@@ -96,6 +95,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         *("S3", "Role Configuration", 1),
         user=USES_ALL.replace("ROLE", "reviewer_gemini"),
         gives={"roles/reviewer_gemini/context/diff": True, "roles/reviewer_gemini/context/budget": 15000},
+        files={"prompts/review_strict.j2": "Be strict about {{ inputs.task }}."},
         also=("include: [$TARGET, $TARGET_IMPORTS]", "agent: codex"),
     ),
     config(

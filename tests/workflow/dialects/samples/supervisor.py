@@ -116,7 +116,7 @@ SUPERVISOR: Mapping[str, Sample] = {
             "fallback_worker": "local",
             "version": "1.0",
             "author": "ada",
-            "flags": ["-x"],
+            "flags": ["--model", "opus"],
             "template": "t.md",
             "dependencies": [{"name": "base"}],
         },

@@ -150,16 +150,14 @@ ROLE: Final = Part(
             allowed_tools="`tools`",
             gates="`gates`",
             strengths="`strengths`",
+            flags="`model` for `--model`; options that the type of the agent gives itself need no other form, others are refused",
+            template="`prompt`: a file in `prompts/`, for steps of this role",
             config="`with`; `tdd`, `coverage` and `min_tests_per_component` are also a gate",
             preferred_worker="`runs_on`",
             fallback_worker="`runs_on`",
             version=FOR_READERS,
             author=FOR_READERS,
         ),
-        "flags": without_effect(
-            "the type of the agent decides how it is called; options go under agents.NAME.args"
-        ),
-        "template": without_effect("a prompt belongs to its step: write prompt there"),
         "dependencies": without_effect(
             "a role finds its files itself; install packages of roles with podium roles install"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from podium.workflow.dialects.supervisor import keys
@@ -54,6 +55,8 @@ def role(node: Node, translation: Translation) -> Node:
             "extends": None if extends is None else new_node(name_of(str(extends.value)), extends),
             "description": entries.get("description"),
             "agent": entries.get("cli"),
+            "model": _model(node, translation),
+            "prompt": _template(entries.get("template")),
             "system": entries.get("system_prompt_additions"),
             "context": _context(entries.get("context"), translation),
             "tools": [
@@ -68,6 +71,50 @@ def role(node: Node, translation: Translation) -> Node:
         },
         node,
     )
+
+
+def _template(node: Node | None) -> Node | None:
+    """Templates are in the folder `prompts`, unless their path names another."""
+    name = text(node)
+    if node is None or name is None:
+        return node
+    return node if "/" in name else new_node(f"prompts/{name}", node)
+
+
+def _model(role: Node, translation: Translation) -> Node | None:
+    """The model that `flags` name. The type of an agent gives the other options that a run needs."""
+    entries = fields(role)
+    own = OWN_FLAGS.get(text(entries.get("cli")) or "", ANY_FLAGS)
+    model: Node | None = None
+    flags = list(items(entries.get("flags")))
+    while flags:
+        flag = flags.pop(0)
+        name, _, value = str(flag.value).partition("=")
+        if name in MODEL_FLAGS and (value or flags):
+            model = new_node(value, flag) if value else flags.pop(0)
+        elif name in own:
+            del flags[: 0 if value else own[name]]
+        else:
+            message = f'a role cannot have the flag "{flag.value}"'
+            hint = "options of an agent belong into .podium/config.yaml: agents: {NAME: {type: TYPE, args: [...]}}"
+            translation.add_problem(flag, 3, message, hint)
+    return model
+
+
+MODEL_FLAGS: Final = ("--model", "-m")
+OWN_FLAGS: Final[Mapping[str, Mapping[str, int]]] = {
+    "claude": {
+        "-p": 0,
+        "--print": 0,
+        "--output-format": 1,
+        "--verbose": 0,
+        "--dangerously-skip-permissions": 0,
+    },
+    "codex": {"exec": 0, "--json": 0, "--full-auto": 0, "--skip-git-repo-check": 0},
+    "gemini": {"-p": 0, "--prompt": 0, "-o": 1, "--output-format": 1, "--yolo": 0, "-y": 0},
+}
+"""By program: the options with which Podium calls it itself, or in their place its own, and how many values each has."""
+ANY_FLAGS: Final = {name: count for flags in OWN_FLAGS.values() for name, count in flags.items()}
 
 
 def _context(node: Node | None, translation: Translation) -> Any:

@@ -134,7 +134,6 @@ def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[s
     """A step that changes one of its template may have no role."""
     entries = fields(node)
     role = entries.get("role")
-    scope = entries.get("context_scope")
     gate = {"human": APPROVED, "show": ["diff", "verdicts", "cost"], "when": _when(plan)}
     commands = [fields(each).get("command") for each in plan.steps.values()]
     proof = proof_gate(fields(entries.get("config")), command_of_tests(commands))
@@ -143,7 +142,6 @@ def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[s
         "prompt": None if role is None else _prompt(name, plan),
         "with": {PARAMETERS.get(key, key): value for key, value in fields(entries.get("config")).items()}
         or None,
-        "context": None if scope is None else {"strategy": new_node("implementer_targeted", scope)},
         "output": _output(name, node),
         "gates": [
             *([proof] if proof is not None else []),
