@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from podium.app.author.load import converted
@@ -185,6 +187,10 @@ def test_an_invalid_supervisor_format_workflow_is_refused(
             "feature: {id: a, phases: [{id: p, components: [{id: c, colour: red}]}]}",
             'has an unknown key "colour"',
         ),
+        (
+            "feature: {id: a, phases: [{id: p, components: [], interfaces: [{name: I, type: opnapi}]}]}",
+            '"opnapi" is not a type of interface',
+        ),
         ("what: ever", "has the shape of no format"),
         ("podium: 1", "is native already"),
         ("a: [", "is not closed"),
@@ -221,7 +227,7 @@ feature:
 """
     native = converted(project.write_workflow(text))
     assert native.index("early:") < native.index("late:")
-    assert "file: interfaces/a.txt" in native
+    assert "file: interfaces/A.txt" in native
     assert "description: Bee" in native
 
 
@@ -276,3 +282,33 @@ steps:
     )
     _, state = project.run(path)
     assert (status(state) == "open") is is_asked
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "definition", "parts"),
+    [
+        ("User", "typescript_interface", "interface User {}", ("types/User.d.ts", "tsc")),
+        (
+            "login",
+            "openapi",
+            "/login:\n\n  get: {}",
+            ("api/login.yaml", "openapi: 3.0.3", "openapi-spec-validator"),
+        ),
+        ("whole", "openapi", "openapi: 3.1.0", ("api/whole.yaml", "text: openapi: 3.1.0")),
+        ("odd name", "json_schema", "{}", ("schemas/odd_name.json", "check-jsonschema")),
+        ("Store", "python_protocol", "class Store: ...", ("interfaces/Store.pyi", "mypy")),
+        ("Store", "go", "package store", ("interfaces/Store.go", "check: [go, vet, ./...]")),
+    ],
+)
+def test_an_interface_is_written_and_checked_by_its_type(
+    project: ScriptedProject, name: str, kind: str, definition: str, parts: tuple[str, ...]
+) -> None:
+    interface = {"name": name, "type": kind, "definition": definition}
+    feature = {"feature": {"phases": [{"id": "p", "components": [], "interfaces": [interface]}]}}
+    native = converted(project.write_workflow(json.dumps(feature))).replace('"', "")
+    assert [part for part in parts if part not in native] == []
+
+
+def test_an_interface_without_a_definition_is_left_to_the_reader(project: ScriptedProject) -> None:
+    text = "feature: {phases: [{id: p, components: [], interfaces: [{type: openapi}]}]}"
+    assert "api/x.yaml" in converted(project.write_workflow(text))

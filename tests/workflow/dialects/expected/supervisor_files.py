@@ -78,8 +78,8 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         user=BUILD,
         gives={"steps/feature/build": "feature.yaml"},
         also=(
-            "file: interfaces/login_request.ts",
-            "file: interfaces/login_endpoint.yaml",
+            "file: types/LoginRequest.d.ts",
+            "file: api/login_endpoint.yaml",
             "needs: [user_model]",
         ),
     ),

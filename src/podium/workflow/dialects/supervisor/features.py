@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from podium.workflow.dialects.supervisor import keys
+from podium.workflow.dialects.supervisor.interfaces import interface
 from podium.workflow.dialects.translation import Translation, name_of, new_node
 from podium.workflow.source.nodes import Node, fields, items, text
-
-ENDINGS: Final = {
-    "typescript_interface": "ts",
-    "openapi": "yaml",
-    "python_protocol": "pyi",
-    "json_schema": "json",
-}
 
 
 def feature(node: Node, translation: Translation) -> Node:
@@ -54,7 +48,7 @@ def _phase(node: Node, translation: Translation) -> Node:
             "title": entries.get("title"),
             "description": entries.get("description"),
             "interfaces": {
-                _name(each): _interface(each, translation) for each in items(entries.get("interfaces"))
+                _name(each): interface(each, translation) for each in items(entries.get("interfaces"))
             }
             or None,
             "components": {
@@ -76,10 +70,3 @@ def _component(node: Node, translation: Translation) -> Node:
     return new_node(
         {"description": description, "touches": entries.get("files"), "needs": needs or None}, node
     )
-
-
-def _interface(node: Node, translation: Translation) -> Node:
-    translation.check_part(node, "an interface", keys.INTERFACE)
-    entries = fields(node)
-    ending = ENDINGS.get(text(entries.get("type")) or "", "txt")
-    return new_node({"file": f"interfaces/{_name(node)}.{ending}", "text": entries.get("definition")}, node)

@@ -311,7 +311,11 @@ COMPONENT: Final = Part(
 )
 INTERFACE: Final = Part(
     "phases.interfaces",
-    translated(name="the name of the file", type="its ending", definition="its text"),
+    translated(
+        name="the name of the file",
+        type="the place of the file, and the `check` of it",
+        definition="its `text`",
+    ),
 )
 PROJECTS: Final = Part(
     "the top level of a file of projects",

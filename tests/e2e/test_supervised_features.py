@@ -1,0 +1,95 @@
+"""Features of the supervisor format: interfaces that their own tools check, and components with ids."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.kit import Project
+from tests.e2e.supervised import FLOW, run, supervised
+
+pytestmark = pytest.mark.slow
+
+BUILD = """\
+podium: 1
+name: change
+inputs: {task: string}
+steps:
+  feature:
+    build: feature.yaml
+    component: {role: implementer, prompt: "{{ component.id }}", retry: 1}
+"""
+FEATURE = """\
+feature:
+  id: P1T5
+  title: User Authentication System
+  phases:
+    - id: backend
+      sequence: 1
+      components:
+        - {id: user_model, files: [models/user.py]}
+        - {id: auth_service, files: [services/auth.py], depends_on: [user_model]}
+      interfaces:
+        - {name: %s, type: %s, definition: %s}
+    - id: frontend
+      sequence: 2
+      components: [{id: login_form, files: [ui/login.ts], depends_on: [backend.auth_service]}]
+"""
+CAST = """\
+- {match: {prompt: user_model}, write: {models/user.py: "x: int = 1\\n"}}
+- {match: {prompt: auth_service}, write: {services/auth.py: "y: int = 2\\n"}}
+- {match: {prompt: login_form}, write: {ui/login.ts: form}}
+"""
+
+
+def install(project: Project, name: str, text: str) -> None:
+    programs = project.folder / "programs"
+    programs.mkdir(exist_ok=True)
+    (programs / name).write_text(f"#!/bin/sh\n{text}\n", "utf-8")
+    (programs / name).chmod(0o755)
+    project.env["PATH"] = f"{programs}:{Path(sys.executable).parent}:/usr/bin:/bin"
+
+
+@pytest.mark.req("R169")
+@pytest.mark.parametrize(
+    ("kind", "file", "program"),
+    [
+        ("typescript_interface", "types/Login.d.ts", 'tsc:test "$*" = "--noEmit --project ."'),
+        ("openapi", "api/Login.yaml", 'openapi-spec-validator:test -f "$1"'),
+        ("json_schema", "schemas/Login.json", 'check-jsonschema:test -f "$2"'),
+        ("go", "interfaces/Login.go", 'go:test "$*" = "vet ./..."'),
+    ],
+)
+def test_an_interface_is_written_where_its_tool_expects_it_and_checked_after_each_component(
+    tmp_path: Path, kind: str, file: str, program: str
+) -> None:
+    feature = FEATURE % ("Login", kind, "words")
+    with supervised(tmp_path, {FLOW: BUILD, "feature.yaml": feature}, CAST) as project:
+        name, _, text = program.partition(":")
+        install(project, name, f"test -f {file} && {text} && test ! -f services/auth.py")
+        done = run(project, "--no-human")
+        assert done.code == 1, done.out + done.err
+        paths = {step["path"]: step["outcome"] for step in done.data()["steps"]}
+        assert paths["feature/phases[1]/components[1]#1/interface_login"] == "passed"
+        assert paths["feature/phases[1]/components[2]#1/interface_login"] == "failed"
+
+
+@pytest.mark.req("R169")
+def test_mypy_checks_the_implementation_of_a_python_interface(tmp_path: Path) -> None:
+    feature = FEATURE % ("store", "python_protocol", '"class Store: ...\\n"')
+    cast = CAST.replace("y: int = 2", "y: int = 'two'")
+    with supervised(tmp_path, {FLOW: BUILD, "feature.yaml": feature}, cast) as project:
+        install(project, "unused", "exit 0")
+        done = run(project, "--no-human")
+        assert done.code == 1, done.out + done.err
+        assert "Incompatible types in assignment" in str(project.events(project.run_id()))
+
+
+@pytest.mark.req("R169")
+def test_doctor_names_the_missing_tool_of_an_interface(tmp_path: Path) -> None:
+    feature = FEATURE % ("Login", "openapi", "words")
+    with supervised(tmp_path, {FLOW: BUILD, "feature.yaml": feature}, CAST) as project:
+        done = project.podium("doctor", FLOW, "--sandbox", "limits")
+        assert "openapi-spec-validator" in done.out + done.err
