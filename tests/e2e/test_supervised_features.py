@@ -93,3 +93,40 @@ def test_doctor_names_the_missing_tool_of_an_interface(tmp_path: Path) -> None:
     with supervised(tmp_path, {FLOW: BUILD, "feature.yaml": feature}, CAST) as project:
         done = project.podium("doctor", FLOW, "--sandbox", "limits")
         assert "openapi-spec-validator" in done.out + done.err
+
+
+@pytest.mark.req("R161", "R163")
+def test_show_lists_the_components_by_their_codes_with_their_states(tmp_path: Path) -> None:
+    feature = (FEATURE % ("Login", "x", "words")).replace("type: x, ", "")
+    cast = CAST.replace(
+        "- {match: {prompt: auth_service}, write", "- {match: {prompt: auth_service}, blocked: No key., write"
+    )
+    with supervised(tmp_path, {FLOW: BUILD, "feature.yaml": feature}, cast) as project:
+        done = run(project, "--no-human")
+        assert done.code == 1, done.err
+        lines = [line.strip() for line in project.podium("show").out.splitlines()]
+        start = lines.index("feature: failed")
+        assert lines[start + 1 : start + 6] == [
+            "P1T5-PH1  backend: failed",
+            "P1T5-PH1-C1  user_model: complete",
+            "P1T5-PH1-C2  auth_service: failed",
+            "P1T5-PH2  frontend: pending",
+            "P1T5-PH2-C1  login_form: pending",
+        ]
+        [shown] = project.podium("show", "--json").data()["features"]
+        assert shown["phases"][0]["components"][0]["path"] == "feature/phases[1]/components[1]"
+
+
+@pytest.mark.req("R161")
+def test_a_component_that_a_person_judges_is_in_review_and_can_be_named_by_its_code(tmp_path: Path) -> None:
+    build = BUILD.replace("{{ component.id }}", "{{ component.code }}: {{ component.id }}")
+    build = build.replace("retry: 1}", 'retry: 1, gates: [{human: "Good?"}]}')
+    feature = (FEATURE % ("Login", "x", "words")).replace("type: x, ", "")
+    with supervised(tmp_path, {FLOW: build, "feature.yaml": feature}, CAST) as project:
+        assert run(project).code == 6
+        [shown] = project.podium("show", "--json").data()["features"]
+        states = [part["state"] for phase in shown["phases"] for part in phase["components"]]
+        assert (shown["state"], states) == ("in_progress", ["review", "pending", "pending"])
+        folder = project.root / ".podium/runs" / project.run_id() / "agent_logs"
+        [prompt] = folder.rglob("prompt.md")
+        assert "P1T5-PH1-C1: user_model" in prompt.read_text("utf-8")

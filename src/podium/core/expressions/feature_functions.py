@@ -17,14 +17,19 @@ Item: TypeAlias = Mapping[str, Any]
 
 
 def phases(feature: Any, strict: Any = False) -> list[dict[str, Any]]:
-    """Each phase with its id, the phases it needs, and its components. With `strict` each needs all before it."""
+    """Each phase with its id, its code (`P1T5-PH1`), the phases it needs, and its components.
+
+    With `strict` each needs all before it.
+    """
     result: list[dict[str, Any]] = []
-    for phase in _phases_of(feature):
+    own = str(_map(feature, "a feature").get("id") or "")
+    for number, phase in enumerate(_phases_of(feature), 1):
         earlier = [item["id"] for item in result]
         entry = {"title": phase["id"], "description": "", "barrier": "strict", **phase}
         entry["interfaces"] = interfaces_of_phase(phase)
         entry["components"] = entries_with_ids(phase.get("components"), "a component")
         entry["needs"] = earlier if strict else _phases_before(entry, earlier)
+        entry["code"] = f"{own}-PH{number}" if own else f"PH{number}"
         result.append(entry)
     return result
 
@@ -44,8 +49,10 @@ def _phases_before(phase: Item, earlier: list[str]) -> list[str]:
 def components(phase: Any) -> list[dict[str, Any]]:
     """The components of one phase. Needs in other phases are left out; they are met before the phase starts."""
     own = str(_map(phase, "a phase").get("id", ""))
+    code = str(phase.get("code") or own)
     return [
         {
+            "code": f"{code}-C{number}",
             "title": component["id"],
             "description": "",
             "touches": None,
@@ -53,7 +60,7 @@ def components(phase: Any) -> list[dict[str, Any]]:
             "phase": own,
             "needs": _needs_within(_needs(component), own),
         }
-        for component in entries_with_ids(phase.get("components"), "a component")
+        for number, component in enumerate(entries_with_ids(phase.get("components"), "a component"), 1)
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from podium.core.types import Millis
 from podium.views.format import iso, iso_or_none
 from podium.views.plain import as_text
+from podium.views.run.features import FeatureProgress, features_of
 from podium.views.run.findings import ReviewHistory, in_view, reviews_of
 from podium.views.run.view import (
     AgentView,
@@ -42,6 +43,18 @@ def end_data(view: RunView) -> dict[str, Any]:
             for raised in view.raised
         ],
         "pending": [pending_data(view, pending) for pending in view.pending],
+        "features": [feature_data(feature) for feature in features_of(view)],
+    }
+
+
+def feature_data(feature: FeatureProgress) -> dict[str, Any]:
+    return {
+        "step": feature.step,
+        "state": feature.state,
+        "phases": [
+            {**phase._asdict(), "components": [component._asdict() for component in phase.components]}
+            for phase in feature.phases
+        ],
     }
 
 

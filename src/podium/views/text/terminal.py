@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.views.format import clock, duration
 from podium.views.plain import as_text, harmless, one_line, short_id
+from podium.views.run.features import features_of
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
 from podium.views.run.why import one_text
 from podium.views.text.costs import attempts_text, cost, fallback_text, outcome_text, run_cost
@@ -59,10 +60,28 @@ def run_lines(
         yield ""
         yield from step_lines(steps, now, paint, width)
         yield from fault_lines(steps, paint)
+    yield from feature_lines(view, paint)
     yield from pending_lines(view, now, paint, width)
     yield from output_lines(view, width)
     if hints:
         yield from next_step_lines(view, paint)
+
+
+def feature_lines(view: RunView, paint: Paint) -> Iterator[str]:
+    """The phases and components of what the run builds, by their codes, with their states."""
+    for feature in features_of(view):
+        yield ""
+        yield f"{feature.step}: {_state_word(feature.state, paint)}"
+        for phase in feature.phases:
+            yield f"  {phase.code}  {phase.name}: {_state_word(phase.state, paint)}"
+            yield from (
+                f"    {part.code}  {part.name}: {_state_word(part.state, paint)}" for part in phase.components
+            )
+
+
+def _state_word(state: str, paint: Paint) -> str:
+    tones: dict[str, Tone] = {"complete": "good", "failed": "bad", "pending": "dim"}
+    return paint(state.replace("_", " "), tones.get(state, "bold"))
 
 
 def in_outline_order(steps: Iterable[StepView]) -> list[StepView]:
