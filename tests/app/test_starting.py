@@ -144,8 +144,10 @@ def test_roles_are_proposed_by_what_the_project_is_about(tmp_path: Path) -> None
 
     found = proposal(tmp_path, {})
 
-    assert found.scan.fields == ("web", "data", "database", "contracts")
-    assert set(found.roles) == {"ui_designer", "test_engineer", "investigator", "security_auditor"}
+    assert found.scan.fields == ("web", "data", "database", "contracts", "infrastructure")
+    selected = {pack.name for pack in found.packs if pack.selected}
+    assert selected == {"frontend", "data_pipeline", "backend_api", "smart_contracts", "infrastructure"}
+    assert Path(".podium/roles/schema_guard.yaml") in found.files
 
 
 @pytest.mark.parametrize(

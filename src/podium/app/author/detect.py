@@ -59,7 +59,7 @@ class Scan:
     packages: tuple[Stack, ...]
     """Of folders inside the project that have a manifest of their own."""
     fields: tuple[str, ...]
-    """What the project is about, as far as its dependencies tell: web, data, database, contracts."""
+    """What the project is about, as far as its dependencies and files tell: web, data, api, trading, ..."""
     targets: frozenset[str]
     """Of its Makefile."""
 
@@ -198,13 +198,31 @@ def _made(targets: frozenset[str]) -> Iterator[Command]:
 
 def _fields(files: Files) -> Iterator[str]:
     package = files.map("package.json")
-    needed = " ".join(str(package.get(key, "")) for key in ("dependencies", "devDependencies"))
-    python = files.text("requirements.txt") + files.text("pyproject.toml")
-    if re.search(r"'(react|vue|svelte|@angular/core)'", needed):
+    node = set(_map(package, "dependencies")) | set(_map(package, "devDependencies"))
+    texts = [files.text(name) for name in ("requirements.txt", "pyproject.toml", "Cargo.toml", "go.mod")]
+    words = node | set(re.findall(r"[\w@/.-]+", "\n".join(texts).lower()))
+    if node & {"react", "vue", "svelte", "@angular/core"}:
         yield "web"
-    if re.search(r"\b(pandas|airflow|dbt|pyspark|polars)\b", python):
-        yield "data"
+    for field, names in _DEPENDENCIES.items():
+        if words & names:
+            yield field
     if "postgres" in files.text("docker-compose.yml") + files.text("compose.yaml"):
         yield "database"
     if files.any("*.sol", "contracts/**/*.sol"):
         yield "contracts"
+    if files.any("Dockerfile*", "docker-compose*.yml", "k8s/*", "*.tf", "terraform/*"):
+        yield "infrastructure"
+
+
+_DEPENDENCIES: Final[Mapping[str, frozenset[str]]] = {
+    "data": frozenset({"pandas", "airflow", "apache-airflow", "dbt", "dbt-core", "pyspark", "polars"}),
+    "api": frozenset(
+        {"fastapi", "flask", "django", "express", "@nestjs/core", "fastify", "axum", "actix-web"}
+    ),
+    "trading": frozenset(
+        {"ccxt", "backtrader", "zipline", "zipline-reloaded", "quantlib", "vectorbt", "ib_insync"}
+    ),
+    "cli": frozenset({"click", "typer", "commander", "yargs", "clap", "github.com/spf13/cobra"}),
+    "auth": frozenset({"pyjwt", "passlib", "authlib", "python-jose", "passport", "jsonwebtoken", "bcrypt"}),
+}
+"""By field, the dependencies that tell."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from podium.adapters.agents.registry import built_in_types
 from podium.app.author.detect import Purpose, Scan
+from podium.app.author.project_packs import RolePack, propose_packs, role_files
 from podium.app.author.try_gates import TriedGate, TriedGates, missing_generated
 from podium.app.paths import IGNORED
 from podium.attempt.programs import program_of
@@ -18,12 +19,6 @@ from podium.workflow.problems import did_you_mean
 from podium.workflow.source.files import SHIPPED
 from podium.workflow.source.yaml import read
 
-ROLES_OF_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "web": ("ui_designer",),
-    "data": ("test_engineer",),
-    "database": ("investigator",),
-    "contracts": ("security_auditor",),
-}
 PURPOSES: Final[Mapping[str, Purpose]] = {
     "make test": "tests",
     "make test-unit": "tests",
@@ -72,8 +67,8 @@ class Proposal:
     tried: TriedGates
     agents: Mapping[str, bool]
     """The usual agents, and whether each is installed."""
-    roles: tuple[str, ...]
-    """Shipped roles that fit what the project is about."""
+    packs: tuple[RolePack, ...]
+    """Packs of roles, and which of them are written."""
     workflow: Path
     files: Mapping[Path, str]
     """To be written, by path."""
@@ -84,20 +79,27 @@ class Proposal:
 
 
 def propose(
-    project: Path, env: Mapping[str, str], scan: Scan, tried: TriedGates, *, template: str | None = None
+    project: Path,
+    env: Mapping[str, str],
+    scan: Scan,
+    tried: TriedGates,
+    *,
+    template: str | None = None,
+    packs: Sequence[str] | None = None,
 ) -> Proposal:
-    """`tried` has the gates that work in the project as it is."""
+    """`tried` has the gates that work in the project as it is; `packs` are wanted instead of those that fit."""
+    proposed = propose_packs(scan, languages_of(scan), packs)
     usual = (agent for agent in built_in_types() if agent.preferred)
     agents = {agent.name: program_of(agent, {}, env) is not None for agent in usual}
     workflow = Path(f"workflows/{template or 'change'}.yaml")
     text, left = _child(template, tried) if template else (_change(tried, agents), list(_unproven(tried)))
-    files = {workflow: text, **_role(scan, tried), **_ignore(project)}
+    files = {workflow: text, **_role(scan, tried), **role_files(proposed), **_ignore(project)}
     existing = tuple(path for path in files if path.name != ".gitignore" and (project / path).exists())
     return Proposal(
         scan=scan,
         tried=tried,
         agents=agents,
-        roles=tuple(role for field in scan.fields for role in ROLES_OF_FIELDS[field]),
+        packs=proposed,
         workflow=workflow,
         files={path: text for path, text in files.items() if path not in existing},
         existing=existing,
@@ -131,12 +133,22 @@ def proposal_data(proposal: Proposal, *, written: bool) -> dict[str, Any]:
         "agents": [
             {"name": name, "installed": is_installed} for name, is_installed in proposal.agents.items()
         ],
-        "roles": list(proposal.roles),
+        "roles": [role for pack in proposal.packs if pack.selected for role in pack.roles],
+        "packs": [{**pack_data(pack), "roles": list(pack.roles)} for pack in proposal.packs],
         "workflow": str(proposal.workflow),
         "files": {str(path): text for path, text in proposal.files.items()},
         "kept": list(map(str, proposal.existing)),
         "open": list(proposal.open),
         "written": written,
+    }
+
+
+def pack_data(pack: RolePack) -> dict[str, Any]:
+    return {
+        "name": pack.name,
+        "description": pack.description,
+        "because": pack.because,
+        "selected": pack.selected,
     }
 
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from podium.app.author.version_ranges import satisfies
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
 from podium.files import atomic
 from podium.files.inside import read_file
 from podium.workflow.context import problem_at
+from podium.workflow.dialects.detect import to_native
+from podium.workflow.dialects.translation import name_of
 from podium.workflow.merge.merge import Merged
 from podium.workflow.merge.sources import gather_roles
 from podium.workflow.merge.step_nodes import nested_parts
@@ -29,6 +33,7 @@ from podium.workflow.source.nodes import Node, fields, items, plain, text
 from podium.workflow.source.yaml import MAX_BYTES, load
 
 MANIFEST: Final = "pack.yaml"
+REGISTRY_KEYS: Final = ("name", "version", "author", "dependencies")
 RECORD: Final = "installed.json"
 _REMOTE: Final = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:")
 
@@ -44,6 +49,8 @@ class PackRole:
     """What its gates run."""
     permissions: tuple[str, ...] = ()
     """What it says about sandbox, network and tools, of itself and of its gates."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What a file of the registry says about itself: name, version, author, dependencies."""
 
     @property
     def sha256(self) -> str:
@@ -59,22 +66,29 @@ class Pack:
     roles: tuple[PackRole, ...]
     requires: Mapping[str, str]
     """What it needs besides its own roles, and the file each was found in."""
+    author: str | None = None
 
 
 def open_pack(source: str, *, home: Path, project: Path, user_dir: Path | None, replace: bool) -> Pack:
     """A pack that can be installed; raises with everything that prevents it."""
     files, commit = _files(source)
-    about = read_manifest(files)
     roles = _roles(files, source)
+    # A file of the registry is a pack of one role and says itself what a manifest says.
+    about = read_manifest(files) or (roles[0].about if len(roles) == 1 else {})
     if not replace:
         _refuse_other_content(roles, home / "roles")
+    needs = {name: "" for role in roles for name in role.requires}
+    needs |= _ranges(about.get("requires")) | _ranges(about.get("dependencies"))
+    for role in roles:
+        needs |= _ranges(role.about.get("dependencies"))
     return Pack(
         name=str(about.get("name") or PurePosixPath(source.partition("#")[0]).stem),
         version=None if about.get("version") is None else str(about["version"]),
         source=source,
         commit=commit,
         roles=roles,
-        requires=_requires(roles, about, project, user_dir),
+        requires=_requires(roles, needs, home, project, user_dir),
+        author=None if about.get("author") is None else str(about["author"]),
     )
 
 
@@ -86,17 +100,23 @@ def install(pack: Pack, home: Path) -> tuple[Path, ...]:
         atomic.write(folder / f"{role.name}.yaml", role.content, fsync=False, mode=0o644)
         written.append(folder / f"{role.name}.yaml")
     record = folder / RECORD
-    installed = json.loads(record.read_text("utf-8"))["packs"] if record.exists() else []
-    packs = [*(other for other in installed if other["name"] != pack.name), pack_data(pack)]
+    packs = [*(other for other in installed_packs(home) if other["name"] != pack.name), pack_data(pack)]
     text = json.dumps({"packs": packs}, indent=2) + "\n"
     atomic.write(record, text.encode(), fsync=False, mode=0o644)
     return (*written, record)
+
+
+def installed_packs(home: Path) -> list[dict[str, Any]]:
+    """What was installed into a folder of roles, as `pack_data` wrote it."""
+    record = home / "roles" / RECORD
+    return json.loads(record.read_text("utf-8"))["packs"] if record.exists() else []
 
 
 def pack_data(pack: Pack) -> dict[str, Any]:
     return {
         "name": pack.name,
         "version": pack.version,
+        "author": pack.author,
         "source": pack.source,
         "commit": pack.commit,
         "roles": {role.name: role.sha256 for role in pack.roles},
@@ -130,7 +150,9 @@ def read_manifest(files: Mapping[str, bytes]) -> Mapping[str, Any]:
     """What pack.yaml says; nothing where there is none."""
     content = files.get(MANIFEST)
     value = {} if content is None else load(content.decode("utf-8", "replace"), name=MANIFEST).value
-    types = {"name": str, "version": str, "description": str, "requires": list}
+    types = {
+        "name": str, "version": str, "author": str, "description": str, "requires": list, "dependencies": list,
+    }  # fmt: skip
     if not isinstance(value, dict) or value.keys() - types.keys():
         raise ConfigurationError(f"{MANIFEST} is not a map of {', '.join(types)}")
     for key, kind in types.items():
@@ -152,31 +174,40 @@ def _roles(files: Mapping[str, bytes], source: str) -> tuple[PackRole, ...]:
 
 
 def _role(path: str, content: bytes, problems: list[Problem]) -> PackRole:
+    written_tree = tree_from_document(load(content.decode("utf-8", "replace"), name=path), Path(path))
+    tree = to_native(written_tree, "role")
+    is_foreign = tree is not written_tree
+    about = {} if written_tree.node is None or not is_foreign else plain(written_tree.node)
     name = PurePosixPath(path).stem
+    name = name_of(str(about.get("name") or name)) if is_foreign else name
     if not NAME.fullmatch(name):
         problems.append(
             Problem(path, 1, 1, 6, f'"{name}" is not a name', "write small letters, digits and _")
         )
-    tree = tree_from_document(load(content.decode("utf-8", "replace"), name=path), Path(path))
-    problems.extend(tree.problems)
+    problems.extend(problem for problem in tree.problems if not problem.warning)
     if tree.node is None:
         return PackRole(name, "", content, (), ())
-    written = Merged(tree.node)
-    faults = read(Role, written.value, source=written.source).faults
-    problems.extend(problem_at(written.origin, fault) for fault in faults)
-    keys = fields(tree.node)
-    for key in ("system", "prompt"):
-        if is_prompt_file(text(keys.get(key)) or ""):
-            message = f'"{key}" is a file, which a pack cannot bring along'
-            problems.append(Problem(*keys[key].place, 20, message, "write its text into the role"))
+    problems.extend(_role_problems(tree.node))
     return PackRole(
         name=name,
-        description=text(keys.get("description")) or "",
+        description=text(fields(tree.node).get("description")) or "",
         content=content,
         requires=tuple(sorted(_named(tree.node) - {name})),
         commands=tuple(_commands(tree.node)),
         permissions=tuple(_permissions(tree.node)),
+        about={key: about[key] for key in REGISTRY_KEYS if key in about},
     )
+
+
+def _role_problems(node: Node) -> Iterator[Problem]:
+    role = Merged(node)
+    for fault in read(Role, role.value, source=role.source).faults:
+        yield problem_at(role.origin, fault)
+    keys = fields(node)
+    for key in ("system", "prompt"):
+        if is_prompt_file(text(keys.get(key)) or ""):
+            message = f'"{key}" is a file, which a pack cannot bring along'
+            yield Problem(*keys[key].place, 20, message, "write its text into the role")
 
 
 def _named(role: Node) -> set[str]:
@@ -214,19 +245,53 @@ def _refuse_other_content(roles: tuple[PackRole, ...], folder: Path) -> None:
         )
 
 
+def _ranges(entries: Any) -> dict[str, str]:
+    """Required names with ranges of versions: entries are names, or maps with a name and a version."""
+    if not isinstance(entries, list):
+        return {}
+    pairs = [
+        (each.get("name"), each.get("version")) if isinstance(each, dict) else (each, "") for each in entries
+    ]
+    return {str(name): str(range_ or "") for name, range_ in pairs}
+
+
 def _requires(
-    roles: tuple[PackRole, ...], about: Mapping[str, Any], project: Path, user_dir: Path | None
+    roles: tuple[PackRole, ...], needs: Mapping[str, str], home: Path, project: Path, user_dir: Path | None
 ) -> dict[str, str]:
     own = {role.name for role in roles}
-    required = {name for role in roles for name in role.requires} | set(map(str, about.get("requires", ())))
     sources = gather_roles(project, user_dir=user_dir, base=Path.cwd())
     places = {name: node.place.file for layer in sources.layers for name, node in layer.items()}
     agents = {
         name for layer in (sources.shipped, *sources.bounds) for name in fields(fields(layer).get("agents"))
     }
-    lacking = sorted(required - own - places.keys() - agents)
+    packs = installed_packs(home)
+    required = {name: _role_name(name, places) for name in needs}
+    lacking = sorted(
+        name
+        for name, role in required.items()
+        if role not in own | places.keys() | agents and name not in {pack["name"] for pack in packs}
+    )
     if lacking:
         raise ConfigurationError(
             f"the pack needs roles that are not there: {', '.join(lacking)}", hint="install those first"
         )
-    return {name: places[name] for name in sorted(required - own) if name in places}
+    for name, range_ in needs.items():
+        _check_version(name, required[name], range_, packs)
+    return {role: places[role] for role in sorted({*required.values()} - own) if role in places}
+
+
+def _role_name(name: str, known: Collection[str]) -> str:
+    """The role that a name of the registry means: `base-reviewer` is the shipped `reviewer`."""
+    native = name if name in known else name_of(name)
+    base = native.removeprefix("base_")
+    return base if native not in known and base in known else native
+
+
+def _check_version(name: str, role: str, range_: str, packs: Sequence[Mapping[str, Any]]) -> None:
+    """Only what was installed has a version; roles of the project and shipped ones satisfy every range."""
+    versions = [pack["version"] for pack in packs if pack["name"] == name or role in pack["roles"]]
+    if range_ and versions and (versions[-1] is None or not satisfies(versions[-1], range_)):
+        raise ConfigurationError(
+            f"the pack needs {name} {range_}, but {versions[-1] or 'a pack without a version'} is installed",
+            hint="install another version first",
+        )

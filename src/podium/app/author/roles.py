@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import Checked
+from podium.app.author.role_packs import installed_packs
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
 from podium.files.project_paths import ProjectPaths
@@ -37,6 +38,10 @@ class RoleListing:
     """Whose it is: shipped, user or project; the nearest that says anything about it."""
     files: tuple[str, ...]
     """Every place that had a part in it, the most distant first."""
+    pack: str | None = None
+    """The installed pack that it comes from."""
+    version: str | None = None
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,13 @@ def list_roles(project: Path, *, user_dir: Path | None = None) -> tuple[RoleList
     names = ("shipped", *(["user"] if user_dir is not None else []))
     names += ("project",) * (len(homes) - len(names))
     owners = tuple(name for name in names for _ in range(LAYERS_OF_A_HOME))
-    return tuple(_listed(name, node, sources, owners) for name, node in sorted(roles.items()))
+    packs = {role: pack for home in homes for pack in installed_packs(home) for role in pack["roles"]}
+    listed = (_listed(name, node, sources, owners) for name, node in sorted(roles.items()))
+    return tuple(_with_pack(role, packs.get(role.name, {})) for role in listed)
+
+
+def _with_pack(role: RoleListing, pack: Mapping[str, Any]) -> RoleListing:
+    return replace(role, pack=pack.get("name"), version=pack.get("version"), author=pack.get("author"))
 
 
 def show_role(name: str, project: Path, *, user_dir: Path | None = None) -> RoleDetails:

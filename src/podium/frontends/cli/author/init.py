@@ -33,19 +33,27 @@ if TYPE_CHECKING:
     type=click.Choice(template_names()),
     help="Template to start from (default: a plain workflow).",
 )
+@click.option(
+    "--pack",
+    "packs",
+    multiple=True,
+    metavar="NAME",
+    help="Role pack to write; repeatable (default: those that fit the project).",
+)
+@click.option("--no-packs", is_flag=True, help="Write no role pack.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of init."
 )
-def command(template: str | None, yes: bool, as_json: bool) -> int:
+def command(template: str | None, packs: tuple[str, ...], no_packs: bool, yes: bool, as_json: bool) -> int:
     """Inspect the current project, try what may prove a change, and write a workflow after confirmation.
 
     Each command is run on the last commit, in the sandbox of a gate; only those that work there are proposed, and
     the others are named with the reason. Existing files are not changed, except that .gitignore gets lines for
-    Podium's own folder. The contents of the files: --json.
+    Podium's own folder. Packs of roles that fit the project are written as well. The contents of the files: --json.
     """
     project = project_root(Path.cwd())
-    proposal = _proposal(project, template)
+    proposal = _proposal(project, template, () if no_packs else packs or None)
     if not as_json:
         _tell(proposal, project)
     written = bool(proposal.files) and (yes or (not as_json and _agreed()))
@@ -60,7 +68,7 @@ def command(template: str | None, yes: bool, as_json: bool) -> int:
     return 0
 
 
-def _proposal(project: Path, template: str | None) -> Proposal:
+def _proposal(project: Path, template: str | None, packs: tuple[str, ...] | None) -> Proposal:
     import anyio
 
     from podium.app.author.detect import scan
@@ -78,7 +86,7 @@ def _proposal(project: Path, template: str | None) -> Proposal:
 
     with trial_host(load(candidates_workflow(scanned, targets, ())), project, sandbox=None) as host:
         tried = anyio.run(Trials(host, scanned, load, tell).all, targets)
-    return propose(project, os.environ, scanned, tried, template=template)
+    return propose(project, os.environ, scanned, tried, template=template, packs=packs)
 
 
 def _tell(proposal: Proposal, project: Path) -> None:
@@ -96,8 +104,13 @@ def _tell(proposal: Proposal, project: Path) -> None:
         click.echo(f"copied into workspaces: {', '.join(proposal.tried.copies)}", err=True)
     installed = [name for name, is_installed in proposal.agents.items() if is_installed]
     click.echo(f"agents: {', '.join(installed) or 'none is installed; see podium agents'}", err=True)
-    if proposal.roles:
-        click.echo(f"roles that fit: {', '.join(proposal.roles)}", err=True)
+    for pack in proposal.packs:
+        if pack.selected or pack.because:
+            why = f" ({pack.because} found)" if pack.because else ""
+            mark = "x" if pack.selected else " "
+            click.echo(f"role pack [{mark}] {pack.name}: {', '.join(pack.roles)}{why}", err=True)
+    others = [pack.name for pack in proposal.packs if not (pack.selected or pack.because)]
+    click.echo(f"other role packs, by --pack NAME: {', '.join(others)}", err=True)
     for path in proposal.existing:
         click.echo(f"{path} is there already and stays as it is", err=True)
     for path, text in proposal.files.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.output import table
 from podium.frontends.cli.shell_completion import complete_role
 from podium.views.plain import visible
+
+if TYPE_CHECKING:
+    from podium.app.author.roles import RoleListing
 
 
 @click.group("roles", short_help="List, show, check and install roles.")
@@ -39,8 +43,11 @@ def list_command(as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps({"roles": [asdict(role) for role in roles]}, indent=2))
         return 0
-    rows = [(role.name, role.origin, role.agent or "-", role.description) for role in roles]
-    table(("role", "from", "agent", "description"), rows)
+    rows = [
+        (role.name, role.origin, _pack_of(role), role.agent or "-", visible(role.description))
+        for role in roles
+    ]
+    table(("role", "from", "pack", "agent", "description"), rows)
     return 0
 
 
@@ -86,8 +93,8 @@ def check_command(as_json: bool) -> int:
 def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_json: bool) -> int:
     """Install the roles of SOURCE: a role file, a folder, or a git repository (URL, or URL#branch).
 
-    A folder or repository may have a pack.yaml with name, version, description and requires. Installed packs
-    are listed in roles/installed.json with their versions and dependencies. The gates of a role run commands on
+    A folder or repository may have a pack.yaml with name, version, author, description and requires, whose entries
+    are names or {name, version: ">=1.0, <2"}. A role file with these keys is a pack by itself. Installed packs are listed in roles/installed.json with their versions and dependencies. The gates of a role run commands on
     your machine, so they are shown before you confirm, with its sandbox, network and tools. A role that
     weakens the sandbox is refused when it is used, unless the level is typed for the run.
     """
@@ -96,7 +103,8 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
     project = _project()
     home = user_dir() if for_user else ProjectPaths(project).state_dir
     pack = open_pack(source, home=home, project=project, user_dir=user_dir(), replace=replace)
-    click.echo(f"{pack.name} {pack.version or '(no version)'} from {pack.source}", err=True)
+    author = f" by {visible(pack.author)}" if pack.author else ""
+    click.echo(f"{pack.name} {pack.version or '(no version)'}{author} from {pack.source}", err=True)
     for role in pack.roles:
         click.echo(f"  {role.name}: {visible(role.description) or 'no description'}", err=True)
         for line in (*role.permissions, *(f"runs: {command}" for command in role.commands)):
@@ -118,6 +126,12 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
     for path in written:
         click.echo(str(path))
     return 0
+
+
+def _pack_of(role: RoleListing) -> str:
+    if role.pack is None:
+        return "-"
+    return visible(role.pack if role.version is None else f"{role.pack}@{role.version}")
 
 
 def _project() -> Path:

@@ -157,9 +157,7 @@ ROLE: Final = Part(
             fallback_worker="`runs_on`",
             version=FOR_READERS,
             author=FOR_READERS,
-        ),
-        "dependencies": without_effect(
-            "a role finds its files itself; install packages of roles with podium roles install"
+            dependencies=FOR_READERS,
         ),
     },
 )
