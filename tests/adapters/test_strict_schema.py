@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from podium.adapters.agents.codex.strict_schema import restored, strict
-from podium.attempt.agent.verdict import review_schema
+from podium.attempt.agent.verdict import verdict_schema
 from podium.workflow.contracts.builtin import BUILTIN
 from podium.workflow.contracts.examples import example
 from podium.workflow.contracts.json_schema import faults_of
 
-ALL = {**BUILTIN, "verdict": review_schema()}
+ALL = {**BUILTIN, "verdict": verdict_schema()}
 
 
 def objects(schema: Any) -> Iterator[Mapping[str, Any]]:

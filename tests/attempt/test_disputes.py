@@ -21,6 +21,7 @@ from podium.attempt.command.disputes import (
 )
 from podium.attempt.command.test_reports import Report
 from podium.core.payloads import Verdict
+from podium.tasks.task import ReviewScope
 
 BASE = Report({"tests.test_a::x": "passed", "tests.test_a::y": "passed", "tests.test_b::z[1]": "passed"})
 
@@ -136,7 +137,9 @@ def answer(decision: str, accepted: list[str]) -> dict[str, object]:
 
 @pytest.mark.parametrize(("accepted", "decision"), [(["T1"], "approve"), ([], "reject"), (["T2"], "reject")])
 def test_a_verdict_approves_only_if_it_accepts_each_disputed_test(accepted: list[str], decision: str) -> None:
-    verdict = verdict_of("", (True, answer("approve", accepted)), nonce="n", tree=None, disputed=[ROW])
+    verdict = verdict_of(
+        "", (True, answer("approve", accepted)), nonce="n", tree=None, review=ReviewScope(disputed=(ROW,))
+    )
 
     assert isinstance(verdict, Verdict)
     assert verdict.decision == decision
@@ -144,8 +147,12 @@ def test_a_verdict_approves_only_if_it_accepts_each_disputed_test(accepted: list
 
 
 def test_a_phrase_accepts_no_tests_and_an_abort_neither() -> None:
-    by_phrase = verdict_of("LGTM", (False, None), nonce="n", tree=None, phrase="LGTM", disputed=[ROW])
-    aborted = verdict_of("", (True, answer("abort", ["T1"])), nonce="n", tree=None, disputed=[ROW])
+    by_phrase = verdict_of(
+        "LGTM", (False, None), nonce="n", tree=None, review=ReviewScope(phrase="LGTM", disputed=(ROW,))
+    )
+    aborted = verdict_of(
+        "", (True, answer("abort", ["T1"])), nonce="n", tree=None, review=ReviewScope(disputed=(ROW,))
+    )
 
     assert isinstance(by_phrase, Verdict) and isinstance(aborted, Verdict)
     assert (by_phrase.decision, aborted.decision) == ("reject", "abort")

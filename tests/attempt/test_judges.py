@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from podium.attempt.agent.verdict import review_schema, verdict_of, with_ids
+from podium.attempt.agent.verdict import verdict_of, verdict_schema, with_ids
 from podium.core.types import Tree
+from podium.tasks.task import ReviewScope
 from podium.workflow.contracts.builtin import BUILTIN
 from podium.workflow.contracts.contract import OutputFault
 from tests.attempt.agent_attempts import ask
@@ -213,8 +215,76 @@ def test_the_same_finding_has_the_same_id_in_the_next_round_wherever_its_line_we
 
 
 def test_the_schema_of_a_verdict_is_a_review_and_leaves_the_built_in_one_alone() -> None:
-    assert set(review_schema()["properties"]) - set(BUILTIN["Review"]["properties"]) == {"nonce", "tree"}
+    assert set(verdict_schema()["properties"]) - set(BUILTIN["Review"]["properties"]) == {"nonce", "tree"}
     assert "nonce" not in BUILTIN["Review"]["required"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "decision", "score", "issues"),
+    [
+        ({"decision": "proceed", "quality_score": 8}, "approve", 8.0, []),
+        ({"decision": "Retry", "score": 4, "feedback": "Shorter"}, "reject", 4.0, []),
+        ({"decision": "halt", "issues": ["no story"]}, "abort", None, ["no story"]),
+        (
+            {"decision": "retry", "issues": [{"severity": "odd", "issue": "x", "fix": "y"}]},
+            "reject",
+            None,
+            ["x"],
+        ),
+        ({**GOOD, "score": 3}, "approve", 3.0, []),
+    ],
+)
+def test_a_quality_gate_answers_in_its_own_words_or_with_a_review(
+    answer: dict[str, object], decision: str, score: float | None, issues: list[str]
+) -> None:
+    """R111"""
+    gate = ReviewScope(form="quality_gate")
+    verdict = verdict_of("", (True, answer), nonce="n1", tree=TREE, review=gate)
+
+    assert not isinstance(verdict, OutputFault)
+    assert (verdict.decision, verdict.score, verdict.tree) == (decision, score, TREE)
+    assert [finding["issue"] for finding in verdict.findings] == issues
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ({"decision": "fine"}, "answers proceed, retry or halt"),
+        ({"decision": "proceed", "quality_score": 11}, "a number from 1 to 10"),
+        ({"decision": "proceed", "quality_score": "high"}, "a number from 1 to 10"),
+        ({**GOOD, "nonce": "n2"}, "does not repeat the nonce"),
+        (["proceed"], "is array, not object"),
+    ],
+)
+def test_a_quality_gate_with_another_answer_gives_no_verdict(answer: object, fault: str) -> None:
+    verdict = verdict_of("", (True, answer), nonce="n1", tree=TREE, review=ReviewScope(form="quality_gate"))
+
+    assert isinstance(verdict, OutputFault)
+    assert fault in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "approves"),
+    [
+        ("Fine.\nSHIP IT!", "last_line", True),
+        ("Perfect! SHIP IT! Great work.", "last_line", False),
+        ("ship it", "last_line", False),
+        ("Perfect! SHIP IT! Great work.", "anywhere", True),
+        ("ship it", "anywhere", True),
+        ("Ship  it.", "anywhere", True),
+        ("This needs work on shipping", "anywhere", False),
+        ("my relationship items", "anywhere", False),
+    ],
+)
+def test_a_phrase_approves_as_the_last_line_or_anywhere(
+    text: str, where: Literal["last_line", "anywhere"], *, approves: bool
+) -> None:
+    """R104"""
+    review = ReviewScope(phrase="SHIP IT!", approve=where)
+    verdict = verdict_of(text, (False, None), nonce="n1", tree=TREE, review=review)
+
+    assert not isinstance(verdict, OutputFault)
+    assert (verdict.decision == "approve") is approves
 
 
 def test_open_findings_are_carried_into_the_next_visit(project: Project, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ USES = {
     "Phase": "One phase of a feature; what the `design` of a `build` answers.",
     "Review": "What a reviewer answers; the verdict is taken from it.",
     "Audit": "Scores by criterion, with what to do about them.",
+    "QualityGate": "What the judge of a review with `verdict: quality_gate` answers. `scores` and `issues` may be missing.",
     "Decision": "What the breaker's advisor answers.",
     "Implementation": "What an agent can report about its own work. `tests_changed` may be missing.",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import posixpath
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -12,9 +13,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.host import Host
+from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import Meter, as_text
 from podium.core.globs import glob_matches
+from podium.core.model import Output
 from podium.core.types import Tree
+from podium.errors import PathViolation, disk_fault
+from podium.files import atomic
 from podium.files.inside import inside
+from podium.files.project_paths import STATE_DIR
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.objects import name_of
@@ -22,6 +30,19 @@ from podium.tasks.report import KeptArtifact
 
 ARTIFACTS: Final = "artifacts"
 """The result field that lists the stored artifacts: `file` and `hash`."""
+
+
+def keep_output(host: Host, output: Output, names: Names, value: Any) -> KeptArtifact | None:
+    """Stores the answer of a step whose contract declares a file; None if it declares none."""
+    if output.file is None:
+        return None
+    file = as_text(fill(output.file, names), Meter())
+    kept = keep(host, file, value)
+    if output.folder is None:
+        return kept
+    place = posixpath.normpath(f"{as_text(fill(output.folder, names), Meter())}/{file}")
+    _place_in_project(host, place)
+    return {**kept, "project": place}
 
 
 def keep(host: Host, file: str, value: Any) -> KeptArtifact:
@@ -50,6 +71,38 @@ def publish(host: Host, path: str, result: Mapping[str, Any] | None) -> tuple[Pa
         write_bytes(place, blob.read_bytes(), by_way_of=blob.parent)
         published.append(place)
     return tuple(published)
+
+
+def write_to_project(host: Host, results: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Writes artifacts to the places in the project that their steps name; returns what could not be written.
+
+    `results` has the last result of each step by its address.
+    """
+    faults: list[str] = []
+    for path, result in results.items():
+        for artifact in result.get(ARTIFACTS, ()):
+            if "project" not in artifact:
+                continue
+            content = blob_path(host, artifact["hash"]).read_bytes()
+            try:
+                place = _place_in_project(host, artifact["project"])
+                place.parent.mkdir(parents=True, exist_ok=True)
+                if not place.is_file() or place.read_bytes() != content:
+                    atomic.write(place, content, fsync=False, mode=0o644)
+            except (OSError, PathViolation) as error:
+                if disk_fault(error) is not None:
+                    raise
+                kept = f"{host.artifacts_dir}/{folder_of(path)}/{artifact['file']}"
+                faults.append(f"{artifact['project']} could not be written: {error}; the text is in {kept}")
+    return tuple(faults)
+
+
+def _place_in_project(host: Host, path: str) -> Path:
+    if STATE_DIR in Path(path).parts:
+        raise PathViolation(
+            f'the output "{path}" is inside {STATE_DIR}', hint="choose another folder of the project"
+        )
+    return inside(host.project, path)
 
 
 def folder_of(path: str) -> str:

@@ -27,7 +27,7 @@ from podium.core.policy import (
     Retry,
 )
 from podium.core.step_settings import Prompt, StepSettings, WorkflowConfig, no_fields
-from podium.core.types import Millis, Outcome, Severity
+from podium.core.types import Millis, Outcome, Severity, VerdictForm
 from podium.fast_dataclass import dataclass, quick
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -68,6 +68,8 @@ class Output:
     choices: tuple[str, ...] = ()
     file: Value = None
     files: tuple[Value, ...] = ()
+    folder: Value = None
+    """The folder of the project that gets `file` when the run has ended."""
 
 
 # Verbs of leaves.
@@ -241,6 +243,10 @@ class Review:
     phrase: str | None = None
     parallel: Count | None = None
     """How many judge at once; None is all of them."""
+    approve: Literal["last_line", "anywhere"] = "last_line"
+    """Where the phrase approves; anywhere also without regard to case."""
+    verdict: VerdictForm = "review"
+    """The form of a verdict. That of a quality gate has a decision that no finding overrides."""
 
 
 @dataclass(frozen=True, slots=True)

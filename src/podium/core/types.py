@@ -87,6 +87,7 @@ ABANDONED: Final = "abandoned"
 """The reason of a run that was ended with open instances because it could not be resumed."""
 
 Severity: TypeAlias = Literal["critical", "major", "minor"]
+VerdictForm: TypeAlias = Literal["review", "quality_gate"]
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 Level: TypeAlias = Literal["auto", "notify", "human"]

@@ -20,7 +20,7 @@ from podium.core.messages import Message, Recover, Start
 from podium.core.payloads import RunFacts
 from podium.engine.lease import lease
 from podium.engine.log import Log, open_log
-from podium.engine.loop import publish_passed
+from podium.engine.loop import publish_results
 from podium.engine.run_folder import RunFolder
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import clear_locks
@@ -110,7 +110,7 @@ def _facts(store: Store, log: Log) -> RunFacts:
 async def _finish(store: Store, log: Log, host: Host, folder: RunFolder) -> None:
     """Complete the files of a run that has ended: its owner may have died after the last event."""
     assert log.state.ended is not None
-    publish_passed(host, log.events)
+    publish_results(log, host)
     await _write(folder, log)
     for queued in store.commands(host.run):
         log.reply(queued, f"run {host.run} has ended: {log.state.ended.status}")

@@ -58,7 +58,12 @@ def _role_is_computed(step: Step) -> bool:
 
 
 def _values(step: Step, config: WorkflowConfig) -> Iterator[Value]:
-    yield from (step.output.file, *step.output.files, *written_values(step.settings, FILLED_IN))
+    yield from (
+        step.output.file,
+        step.output.folder,
+        *step.output.files,
+        *written_values(step.settings, FILLED_IN),
+    )
     yield from step.touches if isinstance(step.touches, tuple) else (step.touches,)
     match step.verb:
         case Agent() as verb:

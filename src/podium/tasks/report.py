@@ -6,7 +6,7 @@ The names are stored in logs and used in workflows, so they must not change. A f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from podium.core.types import Tree
 
@@ -15,6 +15,8 @@ class KeptArtifact(TypedDict):
     file: str
     """The name under which it is published."""
     hash: str
+    project: NotRequired[str]
+    """The path in the project that it is written to when the run has ended."""
 
 
 class TokenCounts(TypedDict):
@@ -28,6 +30,8 @@ class VerdictRecord(TypedDict):
     score: float | None
     by: list[str]
     tree: Tree | None
+    scores: NotRequired[Mapping[str, float]]
+    """By the name of each judged work, where a judge gave one to each."""
 
 
 class Evidence(TypedDict):

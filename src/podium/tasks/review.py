@@ -32,13 +32,16 @@ def review_of(state: State, leaf: Leaf) -> ReviewScope:
     last = _last_round(state, leaf)
     disputes = disputes_shown_to(state, leaf)
     around = state.instances[leaf.place.parent].place.step.verb
+    review = around if isinstance(around, Review) else Review(())
     return ReviewScope(
         works=tuple(_asked_and_answered(state, work) for work in works),
         base=base,
         plan=None if plan is None else _result_of(state, plan),
         last_round=None if last is None else last.place.start,
         open_findings="" if last is None else _open_findings(state, last),
-        phrase=around.phrase if isinstance(around, Review) else None,
+        phrase=review.phrase,
+        approve=review.approve,
+        form=review.verdict,
         inputs=_inputs(state, leaf),
         disputed=tuple(row for dispute in disputes for row in dispute.rows),
         disputed_diff="\n".join(dict.fromkeys(dispute.diff for dispute in disputes)),

@@ -16,7 +16,7 @@ from podium.core.events import (
 from podium.core.model import Agent, Step
 from podium.core.payloads import Author
 from podium.core.step_settings import Prompt, WorkflowConfig
-from podium.core.types import Address, Tree
+from podium.core.types import Address, Tree, VerdictForm
 from podium.fast_dataclass import dataclass
 from podium.tasks.task_names import NameValues, Query, TaskNames
 
@@ -96,6 +96,8 @@ class ReviewScope:
     open_findings: str = ""
     phrase: str | None = None
     """The line that approves, if the review has one."""
+    approve: Literal["last_line", "anywhere"] = "last_line"
+    form: VerdictForm = "review"
     inputs: Any = None
     """The inputs of the workflow, which explain what its steps were asked for."""
     disputed: tuple[Mapping[str, Any], ...] = ()

@@ -11,7 +11,7 @@ from typing import Any, Final
 from podium.adapters.agents.claude.agent import Claude
 from podium.adapters.agents.codex.agent import Codex
 from podium.adapters.agents.gemini.agent import Gemini
-from podium.attempt.agent.verdict import review_schema, verdict_of
+from podium.attempt.agent.verdict import verdict_of, verdict_schema
 from podium.core.decide.pass_rules import verdict_outcome
 from podium.core.model import Review
 from podium.core.types import Tree
@@ -115,7 +115,7 @@ def approves(program: str, story: Story, folder: Path) -> bool:
     data = "".join(json.dumps(record) + "\n" for record in stream(story)).encode()
     request = AgentRequest(
         agent=program, config={}, path="look", step="look", visit=1, attempt=1, prompt="Judge it", judge=True,
-        nonce=NONCE, tree=TREE, schema=review_schema(), project=folder, cwd=folder, home=folder,
+        nonce=NONCE, tree=TREE, schema=verdict_schema(), project=folder, cwd=folder, home=folder,
         env={"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"},
     )  # fmt: skip
     assert isinstance(adapter.prepare(request)[0], ProgramSpec)

@@ -182,7 +182,7 @@ settings: {parallel_fanout: false}
         "price: {input: 1}",
         "max_parallel: 1",
         "role: house",
-        "output: {schema: Audit, file: audit.json}",
+        "output: {schema: Audit, file: audit.json, folder: out}",
         "show: [go, cost]",
         "May the run go on after ask?",
     ):

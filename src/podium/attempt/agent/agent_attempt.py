@@ -13,6 +13,7 @@ from podium.attempt.host import Host
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.model import Agent, Step
+from podium.core.types import VerdictForm
 from podium.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest, AgentResult, ImageInput, OutputParser, Progress, ProgressKind
 from podium.process.launch import Finished
@@ -82,6 +83,10 @@ class AgentAttempt:
     def phrase(self) -> str | None:
         """The line by which a judge approves, if its review declares one."""
         return None if self.work.review is None else self.work.review.phrase
+
+    @property
+    def verdict_form(self) -> VerdictForm:
+        return "review" if self.work.review is None else self.work.review.form
 
 
 def make_attempt(host: Host, task: AttemptTask, names: Names) -> AgentAttempt:

@@ -9,26 +9,27 @@ from typing import Any, Final
 from anyio import to_thread
 
 from podium.attempt import artifacts
+from podium.attempt.agent import quality_gate
 from podium.attempt.agent import usage as accounting
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.tests_changed import claims_in
-from podium.attempt.agent.verdict import accepted_tests, verdict_of
+from podium.attempt.agent.verdict import BINDING, accepted_tests, verdict_of
 from podium.attempt.change_policy import objection, protected
 from podium.attempt.host import Host
 from podium.attempt.prompt.excerpt import BLOCKED
 from podium.attempt.result import attempt_ended, digest
 from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, capture_change
 from podium.core.events import AttemptEnded
-from podium.core.expressions.templates import fill, fill_argv
-from podium.core.expressions.values import MAX_TEXT, Meter, as_text
-from podium.core.payloads import Amounts
+from podium.core.expressions.templates import fill_argv
+from podium.core.expressions.values import MAX_TEXT
+from podium.core.payloads import Amounts, Verdict
 from podium.core.types import AnswerKind, Tree
 from podium.git.trees.diff import diff
 from podium.ports.agent import AgentResult, AgentTrouble
 from podium.ports.retry_time import retry_time
 from podium.process.launch import Finished
 from podium.tasks.report import AttemptResult, TokenCounts, VerdictRecord
-from podium.workflow.contracts.contract import OutputFault, Value, value_of
+from podium.workflow.contracts.contract import OutputFault, Value, read_json, value_of
 from podium.workflow.schema.scalars import tokens
 
 MAX_LOGGED_BYTES: Final = 8 * 1024
@@ -56,7 +57,7 @@ async def assess(attempt: AgentAttempt, workspace: Workspace, finished: Finished
     result = attempt.exchange.result
     assert result is not None
     if attempt.verb.judge:
-        end = _verdict(attempt, result)
+        end = await _verdict(attempt, result)
     elif _says_blocked(result):
         why = result.text.strip().removeprefix(BLOCKED).strip()
         end = await assess_work(attempt, workspace, replace(result, trouble="blocked", detail=why))
@@ -117,7 +118,7 @@ def truncate_for_log(text: str) -> str:
     return f"{raw[:MAX_LOGGED_BYTES].decode('utf-8', 'ignore')}\n[truncated: the first {MAX_LOGGED_BYTES} of {len(raw)} bytes]"
 
 
-def _verdict(attempt: AgentAttempt, result: AgentResult) -> AttemptEnded:
+async def _verdict(attempt: AgentAttempt, result: AgentResult) -> AttemptEnded:
     """A reviewer's only result is its verdict; changes to its checkout are dropped."""
     start = attempt.started.start
     fields: AttemptResult = {"text": truncate_for_log(result.text), "files": []}
@@ -128,25 +129,47 @@ def _verdict(attempt: AgentAttempt, result: AgentResult) -> AttemptEnded:
         (result.has_value, result.value),
         nonce=attempt.nonce,
         tree=start,
-        phrase=attempt.phrase,
-        disputed=attempt.disputed,
+        review=attempt.work.review,
     )
     if isinstance(verdict, OutputFault):
         fields["message"] = verdict.message
         return attempt_ended(
             attempt.host, attempt.started, "malformed", "contract", result=fields, tree=start
         )
+    answer = _answered_value(attempt, result, verdict)
+    scores = quality_gate.scores_by_target(answer) if attempt.verdict_form == "quality_gate" else {}
     record: VerdictRecord = {
         "decision": verdict.decision,
         "score": verdict.score,
         "by": [attempt.step.name],
         "tree": start,
     }
+    if scores:
+        record["scores"] = scores
     fields |= {"summary": truncate_for_log(verdict.summary), "verdict": record}
+    fields |= await _kept_files(attempt, answer)
     if attempt.disputed:
         fields["accepted_tests"] = accepted_tests(verdict, attempt.disputed)
     end = attempt_ended(attempt.host, attempt.started, "ok", result=fields, tree=start)
     return replace(end, verdict=verdict, digest=digest(result.text, start))
+
+
+def _answered_value(attempt: AgentAttempt, result: AgentResult, verdict: Verdict) -> Any:
+    """The answer of a judge as a file has it: in the words of its form, else the text."""
+    read = Value(result.value) if result.has_value else read_json(result.text)
+    if isinstance(read, OutputFault):
+        return result.text
+    if attempt.verdict_form == "quality_gate":
+        return quality_gate.in_own_words(read.value, verdict)
+    return {key: each for key, each in read.value.items() if key not in BINDING}
+
+
+async def _kept_files(attempt: AgentAttempt, value: Any) -> AttemptResult:
+    """The artifact of an answer, if the step declares a file for it."""
+    kept = await to_thread.run_sync(
+        artifacts.keep_output, attempt.host, attempt.step.output, attempt.names, value
+    )
+    return {} if kept is None else {"artifacts": [kept]}
 
 
 async def assess_work(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
@@ -236,9 +259,7 @@ async def _accept(attempt: AgentAttempt, result: AgentResult, value: Value) -> A
             result={**fields, "notes": notes, "message": notes},
             tree=None,
         )
-    if step.output.file is not None:
-        file = as_text(fill(step.output.file, attempt.names), Meter())
-        fields[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, host, file, value.value)]
+    fields |= await _kept_files(attempt, value.value)
     return attempt_ended(host, attempt.started, "ok", result=fields, tree=None)
 
 

@@ -9,7 +9,7 @@ from podium.attempt import network
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.agent.sessions import keeps_session
-from podium.attempt.agent.verdict import echo_of, review_schema
+from podium.attempt.agent.verdict import echo_of, verdict_schema
 from podium.attempt.change_policy import globs_of
 from podium.attempt.host import Host
 from podium.attempt.launch import folder_of
@@ -57,7 +57,9 @@ def request_of(
 
 def schema_of(attempt: AgentAttempt) -> Mapping[str, Any] | None:
     if attempt.verb.judge:
-        return None if attempt.phrase is not None else review_schema(accepts_tests=bool(attempt.disputed))
+        if attempt.phrase is not None:
+            return None
+        return verdict_schema(attempt.verdict_form, accepts_tests=bool(attempt.disputed))
     match attempt.step.output.kind:
         case "schema":
             return attempt.step.output.schema or {}

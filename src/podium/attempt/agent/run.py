@@ -100,7 +100,16 @@ def _values(step: Step) -> tuple[Value, ...]:
     keys = ("dir", "env", "sandbox", "workspace", "protect", "context")
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
     settings = written_values(step.settings, keys)
-    return (verb.role, verb.agent, verb.model, step.output.file, *step.output.files, *settings, *touches)
+    return (
+        verb.role,
+        verb.agent,
+        verb.model,
+        step.output.file,
+        step.output.folder,
+        *step.output.files,
+        *settings,
+        *touches,
+    )
 
 
 async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:

@@ -6,22 +6,28 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from podium.attempt.agent import quality_gate
 from podium.core.payloads import Verdict
 from podium.core.queries.disputes import ACCEPTED
-from podium.core.types import Tree
+from podium.core.types import Tree, VerdictForm
+from podium.tasks.task import ReviewScope
 from podium.workflow.contracts.builtin import BUILTIN
 from podium.workflow.contracts.contract import OutputFault, Structured, Value, check_value, read_json
 
 NO_TREE: Final = "none"
 """The tree that a verdict repeats outside of git."""
+BINDING: Final = ("nonce", "tree")
+"""The fields of a verdict that bind it to its request."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _SCORES: Final = {"minimum": 1, "maximum": 10}
 
 
-def review_schema(*, accepts_tests: bool = False) -> dict[str, Any]:
-    """The Review schema with the nonce and the tree, which bind a verdict to its request."""
+def verdict_schema(form: VerdictForm = "review", *, accepts_tests: bool = False) -> dict[str, Any]:
+    """The schema of a verdict. A review repeats the nonce and the tree, which bind it to its request."""
+    if form == "quality_gate":
+        return quality_gate.schema(accepts_tests=accepts_tests)
     review = BUILTIN["Review"]
     properties = {**review["properties"], "nonce": {"type": "string"}, "tree": {"type": "string"}}
     properties["score"] = {**properties["score"], **_SCORES}
@@ -42,19 +48,34 @@ def verdict_of(
     *,
     nonce: str,
     tree: Tree | None,
-    phrase: str | None = None,
-    disputed: Sequence[Mapping[str, Any]] = (),
+    review: ReviewScope | None = None,
 ) -> Verdict | OutputFault:
     """The verdict, or why there is none; an unreadable answer is never an approval.
 
     Work with disputed tests is approved only by a verdict that accepts each of them.
     """
-    if phrase is not None and (approval := _approval_by_phrase(text, phrase, tree)) is not None:
-        return _with_acceptance(approval, disputed, ())
+    scope = review or ReviewScope()
+    phrase, disputed = scope.phrase, scope.disputed
+    if phrase is not None and has_phrase(text, phrase, scope.approve):
+        return _with_acceptance(Verdict("approve", None, (), tree, _short(text)), disputed, ())
     answer = Value(structured[1]) if structured[0] else read_json(text)
     if isinstance(answer, OutputFault):
         return answer if phrase is None else _rejection_by_text(text, tree)
-    checked = check_value(answer.value, review_schema(accepts_tests=bool(disputed)), "a Review")
+    if scope.form == "quality_gate" and quality_gate.is_answer(answer.value):
+        judged = quality_gate.read(answer.value)
+        if isinstance(judged, OutputFault):
+            return judged
+        gate = Verdict(
+            judged.decision, judged.score, with_ids(judged.findings), tree, _short(judged.feedback)
+        )
+        return _with_acceptance(gate, disputed, judged.accepted)
+    return _review(answer.value, nonce=nonce, tree=tree, disputed=disputed)
+
+
+def _review(
+    value: Any, *, nonce: str, tree: Tree | None, disputed: Sequence[Mapping[str, Any]]
+) -> Verdict | OutputFault:
+    checked = check_value(value, verdict_schema(accepts_tests=bool(disputed)), "a Review")
     if isinstance(checked, OutputFault):
         return checked
     review = checked.value
@@ -94,10 +115,16 @@ def _unaccepted(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"id": row["id"], "severity": "critical", "issue": issue, "status": "open"}
 
 
-def _approval_by_phrase(text: str, phrase: str, tree: Tree | None) -> Verdict | None:
-    """An approval if the last line is exactly the phrase."""
-    lines = text.rstrip().splitlines()
-    return Verdict("approve", None, (), tree, _short(text)) if lines and lines[-1] == phrase else None
+def has_phrase(text: str, phrase: str, where: Literal["last_line", "anywhere"]) -> bool:
+    """Whether an answer approves: its last line is exactly the phrase, or its words are somewhere in the answer.
+
+    Anywhere, case does not count, nor does punctuation at the end of the phrase; a longer word does not have it.
+    """
+    if where == "last_line":
+        lines = text.rstrip().splitlines()
+        return bool(lines) and lines[-1] == phrase
+    words = r"\s+".join(re.escape(word) for word in phrase.rstrip("!.?").split())
+    return bool(words) and re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _rejection_by_text(text: str, tree: Tree | None) -> Verdict | OutputFault:

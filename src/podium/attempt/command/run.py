@@ -26,7 +26,6 @@ from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, W
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill, fill_argv
-from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Step
 from podium.core.step_settings import written_values
 from podium.core.types import Address, Reason, Tree
@@ -192,10 +191,10 @@ async def _verified(
         )
     if missing is not None:
         return _refused(host, started, "contract", missing, result, tree=change.tree)
-    if step.output.file is not None:
-        file = as_text(fill(step.output.file, names), Meter())
-        content = _printed(step, outcome) if step.output.kind == "text" else value.value
-        result[artifacts.ARTIFACTS] = [await to_thread.run_sync(artifacts.keep, host, file, content)]
+    content = _printed(step, outcome) if step.output.kind == "text" else value.value
+    kept = await to_thread.run_sync(artifacts.keep_output, host, step.output, names, content)
+    if kept is not None:
+        result[artifacts.ARTIFACTS] = [kept]
     end = attempt_ended(
         host, started, "ok", result=result, tree=change.tree or started.start, change=change.change or None
     )
@@ -246,7 +245,7 @@ def values_of(step: Step) -> tuple[Value, ...]:
     report = dict(verb.coverage or {}).get("report")
     settings = written_values(step.settings, ("dir", "env", "sandbox", "workspace", "protect"))
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
-    output = (step.output.file, *step.output.files)
+    output = (step.output.file, step.output.folder, *step.output.files)
     tests = () if verb.tests is None else (*verb.tests.files, *verb.tests.may_change)
     return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output, *tests)
 

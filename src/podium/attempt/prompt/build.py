@@ -199,7 +199,7 @@ def _shape(attempt: AgentAttempt) -> str:
     config = attempt.work.config
     if attempt.verb.judge:
         shape = excerpt.verdict_shape(
-            attempt.started, attempt.nonce, attempt.phrase, accepts_tests=bool(attempt.disputed)
+            attempt.started, attempt.nonce, attempt.work.review, accepts_tests=bool(attempt.disputed)
         )
         return render_partial(config, "verdict", shape)
     return render_partial(config, "answer", excerpt.answer_shape(attempt.step.output))

@@ -9,13 +9,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from podium.attempt.agent.verdict import echo_of, review_schema
+from podium.attempt.agent.verdict import echo_of, verdict_schema
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import ExprError, Names, NeedFact
 from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text, plain
 from podium.core.model import Agent, Check, Command, Gates, Human, Output, Review, Step
-from podium.tasks.task import AttemptTask
+from podium.tasks.task import AttemptTask, ReviewScope
 from podium.workflow.prompts.quoting import fence, first_line
 
 BLOCKED: Final = "BLOCKED:"
@@ -101,14 +101,17 @@ def answer_shape(output: Output) -> Mapping[str, Any]:
 
 
 def verdict_shape(
-    started: AttemptStarted, nonce: str, phrase: str | None, *, accepts_tests: bool = False
+    started: AttemptStarted, nonce: str, review: ReviewScope | None, *, accepts_tests: bool = False
 ) -> Mapping[str, Any]:
+    scope = review or ReviewScope()
+    is_bound = scope.form == "review"
     return {
-        "phrase": "" if phrase is None else fence(phrase),
-        "shape": _shape(review_schema(accepts_tests=accepts_tests)),
+        "phrase": "" if scope.phrase is None else fence(scope.phrase),
+        "anywhere": scope.approve == "anywhere",
+        "shape": _shape(verdict_schema(scope.form, accepts_tests=accepts_tests)),
         "accepts_tests": accepts_tests,
-        "nonce": nonce,
-        "tree": echo_of(started.start),
+        "nonce": nonce if is_bound else "",
+        "tree": echo_of(started.start) if is_bound else "",
     }
 
 

@@ -39,14 +39,20 @@ def verdict_outcome(verdict: Verdict, review: Review) -> Literal["passed", "reje
     """The outcome of one reviewer's verdict: open findings at or above the bar reject the work, others do not."""
     if verdict.decision == "abort":
         return "aborted"
+    if review.verdict == "quality_gate":
+        return "rejected" if verdict.decision == "reject" or _is_below(verdict, review) else "passed"
     if any(blocks(finding, review.bar) for finding in verdict.findings):
         return "rejected"
-    if review.min_score is not None and (verdict.score is None or verdict.score < review.min_score):
+    if _is_below(verdict, review):
         return "rejected"
     # A rejection with open findings only below the bar passes; one without open findings stays a rejection.
     if verdict.decision == "approve" or any(map(_is_open, verdict.findings)):
         return "passed"
     return "rejected"
+
+
+def _is_below(verdict: Verdict, review: Review) -> bool:
+    return review.min_score is not None and (verdict.score is None or verdict.score < review.min_score)
 
 
 def blocks(finding: Any, bar: Severity) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from podium.core.model import Agent, Check, Command, ForEach, Gates, Review, Step, Verb
+from podium.core.model import Agent, Check, Command, ForEach, Gates, Output, Review, Step, Verb
 from podium.core.policy import Count, Retry
 from podium.core.step_settings import StepSettings
 from podium.workflow.compile import policy
 from podium.workflow.compile.leaves import command, human, oversight
-from podium.workflow.compile.settings import parameters, settings
+from podium.workflow.compile.settings import output, parameters, settings
 from podium.workflow.compile.step_defaults import retry_layers, timeout
 from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import COMMAND_TIMEOUT, OTHER_RETRY, REVIEW_TIMEOUT
@@ -128,6 +128,8 @@ def review(context: CompileContext, raw: StepOrGate, *, of: tuple[str, ...]) -> 
         oversight=oversight(context, raw, default="auto"),
         phrase=raw.phrase,
         parallel=_width(context, raw),
+        approve=raw.approve or "last_line",
+        verdict=raw.verdict or "review",
     )
 
 
@@ -160,10 +162,22 @@ def _reviewer(context: CompileContext, raw: StepOrGate, worker: Worker) -> Step:
         retry=_reviewer_retry(context, raw, role),
         timeout=timeout(context, raw, role, REVIEW_TIMEOUT),
         touches=(),
+        output=_output_file(context, raw),
         parameters=parameters(context, raw, role),
         line=context.line(raw.path),
         settings=settings(context, raw, role),
     )
+
+
+def _output_file(context: CompileContext, raw: StepOrGate) -> Output:
+    """The file that keeps the verdict; its form is that of a verdict, whatever else `output` says."""
+    if not isinstance(raw, RawStep) or raw.output is None:
+        return Output()
+    contract = output(context, raw)
+    if contract.kind != "text" or contract.file is None:
+        message = "the output of a review can only have file and folder: its form is that of a verdict"
+        context.problem(5, raw.at("output"), message)
+    return Output(file=contract.file, folder=contract.folder)
 
 
 def _estimate(raw: StepOrGate) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from podium.core.step_settings import (
     StepSettings,
     WorkspaceSettings,
 )
+from podium.files.project_paths import STATE_DIR
 from podium.workflow.compile.values import CompileContext, freeze, present_fields
 from podium.workflow.contracts.builtin import BUILTIN, TYPES
 from podium.workflow.defaults import CONTEXT_BUDGET
@@ -160,7 +162,7 @@ def block_output(context: CompileContext, raw: Step | None) -> Value:
 def _output_word(context: CompileContext, word: str, path: DocPath, base: Output) -> Output:
     match word:
         case "text" | "lines" | "json":
-            return Output(kind=word, file=base.file, files=base.files)
+            return Output(kind=word, file=base.file, files=base.files, folder=base.folder)
         case _:
             context.problem(2, path, '"output" must be text, lines, json or a map')
             return base
@@ -169,13 +171,19 @@ def _output_word(context: CompileContext, word: str, path: DocPath, base: Output
 def _contract(context: CompileContext, raw: parts.Output, base: Output) -> Output:
     file = context.value(raw.file, raw.at("file")) if raw.file is not None else base.file
     files = context.values(raw.files, raw.at("files")) if raw.files is not None else base.files
+    folder = context.value(raw.folder, raw.at("folder")) if raw.folder is not None else base.folder
+    if folder is not None and file is None:
+        context.problem(5, raw.at("folder"), '"folder" needs "file": it is where that file is written')
+    if isinstance(folder, str) and STATE_DIR in folder.split("/"):
+        message = f"output.folder cannot be in {STATE_DIR}, which has Podium's own files"
+        context.problem(24, raw.at("folder"), message)
     if raw.choice is not None:
-        return Output(kind="choice", choices=raw.choice, file=file, files=files)
+        return Output(kind="choice", choices=raw.choice, file=file, files=files, folder=folder)
     if raw.schema is not None:
         name = raw.schema if isinstance(raw.schema, str) else None
         schema = schema_of(context, raw.schema, raw.at("schema"))
-        return Output(kind="schema", schema=schema, schema_name=name, file=file, files=files)
-    return Output(base.kind, base.schema, base.schema_name, base.choices, file, files)
+        return Output("schema", schema, name, file=file, files=files, folder=folder)
+    return replace(base, file=file, files=files, folder=folder)
 
 
 def schema_of(context: CompileContext, raw: str | Mapping[str, Any], path: DocPath) -> Fields:

@@ -61,6 +61,13 @@ SHORTHAND: Final[Mapping[str, Mapping[str, Any]]] = {
         "decision": "proceed | retry | halt",
         "retry_guidance": "optional string",
     },
+    "QualityGate": {
+        "decision": "proceed | retry | halt",
+        "quality_score": "int",
+        "scores": {"*": "number"},
+        "issues": [FINDING],
+        "retry_guidance": "optional string",
+    },
     "Decision": {
         "action": "proceed | force_complete | retry_different | halt | dump_context",
         "use_output": "optional string",
@@ -79,8 +86,11 @@ SHORTHAND: Final[Mapping[str, Mapping[str, Any]]] = {
     },
 }
 
-OPTIONAL_LISTS: Final = {"Implementation": frozenset({"tests_changed"})}
-"""Lists of records that may be missing; the shorthand has no word for that."""
+OPTIONAL_LISTS: Final = {
+    "Implementation": frozenset({"tests_changed"}),
+    "QualityGate": frozenset({"scores", "issues"}),
+}
+"""Lists and maps that may be missing; the shorthand has no word for that."""
 
 
 def _type_of(name: str) -> Type:

@@ -117,7 +117,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
         "task": Partial("The task of a step that has no prompt", {"step": _STEP, "judge": ()}),
         "verdict": Partial(
             "The required form of a verdict",
-            {"phrase": (), "shape": (), "nonce": (), "tree": (), "accepts_tests": ()},
+            {"phrase": (), "anywhere": (), "shape": (), "nonce": (), "tree": (), "accepts_tests": ()},
             ("phrase", "shape", "nonce", "tree"),
         ),
     }

@@ -157,6 +157,7 @@ class Output(Raw):
     choice: Texts | None = None
     file: str | None = None
     files: Texts | None = None
+    folder: str | None = None
 
 
 OutputText: TypeAlias = str | Output

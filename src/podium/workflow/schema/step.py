@@ -6,6 +6,7 @@ Types do not say which key fits which verb; `verb_keys.py` checks it with a clea
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
+from podium.core.types import VerdictForm
 from podium.workflow.schema.fields import Raw
 from podium.workflow.schema.parts import (
     ContextMap,
@@ -90,6 +91,8 @@ class StepOrGate(Raw):
     min_score: Score | None = None
     bar: Literal["critical", "major", "minor"] | None = None
     phrase: str | None = None
+    approve: Literal["last_line", "anywhere"] | None = None
+    verdict: VerdictForm | None = None
 
     human: str | None = None
     show: Texts | None = None

@@ -21,7 +21,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         ("stdin", "junit", "coverage", "must_fail_before", "baseline", "exit_codes", "tests"), ("run",)
     ),
-    **dict.fromkeys(("of", "min_score", "bar", "phrase"), ("review",)),
+    **dict.fromkeys(("of", "min_score", "bar", "phrase", "approve", "verdict"), ("review",)),
     **dict.fromkeys(("show", "approvals", "remind", "escalate"), ("human",)),
     **dict.fromkeys(("level", "veto", "by", "notify"), ("review", "human")),
     **dict.fromkeys(
@@ -34,7 +34,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     "context": ("agent", "review"),
     "gates": ("agent", "run", "git", "steps", "workflow", "build"),
     "timeout": ("agent", "run", "review", "human", "wait", "git", "steps", "workflow", "build"),
-    "output": ("agent", "run", "human", "wait", "steps", "workflow", "build"),
+    "output": ("agent", "run", "review", "human", "wait", "steps", "workflow", "build"),
     "with": ("agent", "review", "workflow"),
     "touches": ("agent", "run", *_BLOCK_VERBS),
     "protect": ("agent", "run", *_BLOCK_VERBS),

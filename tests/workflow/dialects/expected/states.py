@@ -25,7 +25,11 @@ PERSONAS = {
         "tech_reviewer",
     )
 }
-FILES = {**PERSONAS, "input/story_input.md": "A machine that wrote.\n"}
+FILES = {
+    **PERSONAS,
+    "input/story_input.md": "A machine that wrote.\n",
+    "workflow/input/story_input.md": "A machine that wrote.\n",
+}
 USERS = "personas: {writer: prompts/writer_persona.md, auditor: prompts/auditor_persona.md}\n"
 DRAFT = """
   draft:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
 from podium.core.globs import glob_matches
 from podium.fast_dataclass import dataclass
-from podium.workflow.dialects.states.states import States
+from podium.workflow.dialects.states.states import States, kind_of
 from podium.workflow.dialects.translation import new_node
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -21,27 +22,37 @@ class FileFlow:
     others: Mapping[int, tuple[Node, ...]]
     """By the identity of a state: its inputs that no state writes."""
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    working_dir: str = ""
+    """The folder that inputs and outputs are in."""
 
     def makers(self, state: Node) -> list[str]:
         return [self.states.names[name] for name in self.makers_of.get(id(state), ())]
 
     def context(self, state: Node) -> list[Node]:
-        return [new_node(_path(node, self.inputs), node) for node in self.others.get(id(state), ())]
+        return [
+            new_node(_with_values(self.path(node), self.inputs), node)
+            for node in self.others.get(id(state), ())
+        ]
+
+    def path(self, node: Node) -> str:
+        """The path of an input or output in the project."""
+        return _in_folder(self.working_dir, node)
 
     def shown_to(self, state: Node) -> list[str]:
         return [self._shown(name) for name in self.makers_of.get(id(state), ())]
 
     def _shown(self, name: str) -> str:
         step, title = self.states.names[name], name.replace("-", " ")
-        if "agents" not in fields(self.states.work[name]):
-            return f"\n## {title}\n{{{{ steps.{step}.text | fence }}}}"
+        state = self.states.work[name]
+        if "agents" not in fields(state) and kind_of(state) != "gate":
+            return f"{{% if steps.{step}.text is defined %}}\n## {title}\n{{{{ steps.{step}.text | fence }}}}\n{{% endif %}}"
         return (
-            f"{{% for member in steps.{step}.members %}}\n## {title} from {{{{ member.name }}}}\n"
+            f"{{% for member in default(steps.{step}.members, []) %}}\n## {title} from {{{{ member.name }}}}\n"
             "{{ member.text | fence }}\n{% endfor %}"
         )
 
 
-def file_flow(states: States) -> FileFlow:
+def file_flow(states: States, working_dir: str = "") -> FileFlow:
     makers: dict[int, tuple[str, ...]] = {}
     others: dict[int, tuple[Node, ...]] = {}
     earlier: dict[str, Node] = {}
@@ -53,7 +64,7 @@ def file_flow(states: States) -> FileFlow:
         output = fields(state).get("output")
         if output is not None:
             earlier[name] = output
-    return FileFlow(states, makers, others, _inputs(others))
+    return FileFlow(states, makers, others, _inputs(others, working_dir), working_dir)
 
 
 def _makers(pattern: Node, earlier: Mapping[str, Node]) -> list[str]:
@@ -65,22 +76,25 @@ def _matches(pattern: Node, output: Node) -> bool:
     return glob_matches(text(pattern) or "", path)
 
 
-def _inputs(others: Mapping[int, tuple[Node, ...]]) -> dict[str, Any]:
+def _in_folder(working_dir: str, node: Node) -> str:
+    return posixpath.join(working_dir, text(node) or "")
+
+
+def _inputs(others: Mapping[int, tuple[Node, ...]], working_dir: str) -> dict[str, Any]:
     """The input `story`, which a run is about: a name in paths, or the only file that no state writes."""
     nodes = [node for group in others.values() for node in group]
     for node in nodes:
         if "{story}" in (text(node) or ""):
             return {"story": new_node("string", node)}
-    files = {str(node.value): node for node in nodes if not set(str(node.value)) & set("*?[")}
+    files = {_in_folder(working_dir, node): node for node in nodes if not set(str(node.value)) & set("*?[")}
     if len(files) != 1:
         return {}
     [(path, node)] = files.items()
     return {"story": new_node({"type": "path", "default": path, "exists": True}, node)}
 
 
-def _path(node: Node, inputs: Mapping[str, Any]) -> str:
-    path = (text(node) or "").replace("{date}", "${{ run.date }}")
-    story = inputs.get("story")
-    if story is not None and fields(story).get("default", node).value == path and "default" in fields(story):
+def _with_values(path: str, inputs: Mapping[str, Any]) -> str:
+    story = fields(inputs.get("story")).get("default")
+    if story is not None and story.value == path:
         return "${{ inputs.story }}"
-    return path.replace("{story}", "${{ inputs.story }}")
+    return path.replace("{date}", "${{ run.date }}").replace("{story}", "${{ inputs.story }}")

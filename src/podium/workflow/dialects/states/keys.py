@@ -58,7 +58,7 @@ WORK: Final = {
     **translated(
         persona="`role`",
         input="`context`, or the results of the states that write these files",
-        output="`output`: the file in the run's artifacts; a `.json` file has the schema `Audit`",
+        output="`output` with `file` and `folder`: an artifact of the run, and the file itself when the run has ended; a `.json` file has the schema `Audit`",
         prompt="`prompt`",
         transitions="`on`",
     ),
@@ -84,13 +84,11 @@ GATE: Final = Part(
     {
         **ANY_STATE,
         **translated(
-            agent="`review`",
+            agent="`review` with `verdict: quality_gate`",
             input="`of`: the states that write these files",
             prompt="`prompt` of the review",
+            output="`output` with `file` and `folder`: the answer of the judge, in its own words",
             transitions="`on`",
-        ),
-        "output": without_effect(
-            "the verdict is in the run's folder verdicts/, not in a file of the project"
         ),
         "persona": refused("the agent that judges has it", "write persona: in agents.NAME"),
         "agents": refused("one agent judges", "write agent: NAME"),
@@ -219,8 +217,8 @@ PLAIN: Final = Part(
             timeout_per_agent="`timeout` of each step",
             retry_count="`retry.attempts`, one more than the retries",
             parallel_fanout="`max_parallel: 1` if it is false",
+            working_dir="the folder of every `input` and `output`",
         ),
-        "working_dir": without_effect("paths begin at the folder of the project"),
     },
 )
 LOGGING: Final = Part(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.states.agents import agent_name, is_own_program, native_agents, program_of
-from podium.workflow.dialects.states.states import States, is_gate, role_name
+from podium.workflow.dialects.states.states import States, kind_of, role_name
 from podium.workflow.dialects.translation import Translation, name_of, new_node, seconds
 from podium.workflow.source.files import is_prompt_file
 from podium.workflow.source.nodes import Node, fields, items, text
@@ -85,7 +85,7 @@ def _judges(states: States | None) -> set[str]:
     """The agents that judge; a configuration has no states, so there every agent with a persona is a judge."""
     if states is None:
         return set()
-    gates = [state for state in states.work.values() if is_gate(state)]
+    gates = [state for state in states.work.values() if kind_of(state) == "gate"]
     return {str(agent.value) for state in gates if (agent := fields(state).get("agent")) is not None}
 
 

@@ -126,10 +126,12 @@ def _is_error(state: Node) -> bool:
     return (error is not None and error.value is True) or status in ("failed", "error")
 
 
-def is_gate(state: Node) -> bool:
-    """Whether a single agent judges, that is, answers proceed, retry or halt."""
+def kind_of(state: Node) -> str:
+    """The type of a state, or `gate` for a single agent that judges, that is, answers proceed, retry or halt."""
+    kind = text(fields(state).get("type")) or ""
     transitions = fields(state).get("transitions")
-    return transitions is None or bool(set(fields(transitions)) & {"proceed", "retry", "halt"})
+    judges = transitions is None or bool(set(fields(transitions)) & {"proceed", "retry", "halt"})
+    return "gate" if kind == "single" and judges else kind
 
 
 def _check_actions(name: str, state: Node, translation: Translation) -> None:

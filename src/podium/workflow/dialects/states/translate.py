@@ -18,7 +18,7 @@ from typing import Any
 from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.states.file_flow import FileFlow, file_flow
 from podium.workflow.dialects.states.settings import TASK, settings
-from podium.workflow.dialects.states.states import TRANSITIONS, WORDS, States, is_gate, read_states
+from podium.workflow.dialects.states.states import TRANSITIONS, WORDS, States, kind_of, read_states
 from podium.workflow.dialects.translation import Kind, Translation, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -45,7 +45,7 @@ def _is_configuration(root: Node) -> bool:
 def _file(root: Node, translation: Translation) -> Node:
     entries = fields(root)
     states = read_states(entries["states"], entries.get("agents"), translation)
-    files = file_flow(states)
+    files = file_flow(states, text(fields(entries.get("settings")).get("working_dir")) or "")
     steps = {
         states.names[name]: _step(name, state, states, files, root, translation)
         for name, state in states.work.items()
@@ -65,13 +65,13 @@ def _step(  # everything around a state
     name: str, state: Node, states: States, files: FileFlow, root: Node, translation: Translation
 ) -> Node:
     entries = fields(state)
-    translation.check_part(state, f'state "{name}"', keys.STATES[_kind(state)])
+    translation.check_part(state, f'state "{name}"', keys.STATES[kind_of(state)])
     # Without a prompt, the description becomes the prompt.
     native: dict[str, Any] = {"description": entries.get("description") if "prompt" in entries else None}
     match text(entries.get("type")):
         case "human-approval":
             native |= _approval(name, state, files)
-        case "single" if is_gate(state):
+        case "single" if kind_of(state) == "gate":
             native |= _gate(name, state, states, files)
         case _:
             native |= _work(name, state, states, files)
@@ -86,7 +86,7 @@ def _work(name: str, state: Node, states: States, files: FileFlow) -> dict[str, 
         **_performer(state, states),
         "context": context or None,
         "prompt": _prompt(name, state, files),
-        "output": _output(state),
+        "output": _output(state, files),
     }
 
 
@@ -124,17 +124,14 @@ def _prompt(name: str, state: Node, files: FileFlow) -> str:
     return "\n".join([task.rstrip("\n"), *files.shown_to(state)])
 
 
-def _output(state: Node) -> Any:
-    """The name of the output file, without its folder, because the step decides the folder."""
+def _output(state: Node, files: FileFlow) -> Any:
+    """The output file: an artifact of the step, and a file of the project when the run has ended."""
     file = fields(state).get("output")
-    path = text(file)
-    if file is None or path is None:
-        return None
-    schema = "Audit" if path.endswith(".json") else None
-    return {
-        "schema": schema,
-        "file": new_node(path.rpartition("/")[2].replace("{agent}", "${{ member }}"), file),
-    }
+    if file is None or text(file) is None:
+        return file
+    folder, _, name = files.path(file).replace("{agent}", "${{ member }}").rpartition("/")
+    schema = "Audit" if name.endswith(".json") and kind_of(state) != "gate" else None
+    return {"schema": schema, "file": new_node(name, file), "folder": new_node(folder or ".", file)}
 
 
 def _gate(name: str, state: Node, states: States, files: FileFlow) -> dict[str, Any]:
@@ -144,6 +141,8 @@ def _gate(name: str, state: Node, states: States, files: FileFlow) -> dict[str, 
         "review": new_node(states.agent(str(judge.value)), judge),
         "of": of[0] if len(of) == 1 else of or None,
         "prompt": _own_words(state),
+        "verdict": "quality_gate",
+        "output": _output(state, files),
     }
 
 
@@ -170,9 +169,9 @@ def _retry(retries: Node | None) -> dict[str, Any] | None:
 
 def _routes(name: str, state: Node, states: States, translation: Translation) -> dict[str, Any] | None:
     transitions = fields(state).get("transitions")
-    words = WORDS[_kind(state)]
+    words = WORDS[kind_of(state)]
     if transitions is not None:
-        translation.check_part(transitions, f'transitions of "{name}"', TRANSITIONS[_kind(state)])
+        translation.check_part(transitions, f'transitions of "{name}"', TRANSITIONS[kind_of(state)])
     routes: dict[str, Any] = {}
     for word, node in fields(transitions).items():
         outcome = words.get(word)
@@ -181,8 +180,3 @@ def _routes(name: str, state: Node, states: States, translation: Translation) ->
         if outcome is not None and not is_default:
             routes[outcome] = new_node(target, node)
     return routes or None
-
-
-def _kind(state: Node) -> str:
-    kind = text(fields(state).get("type")) or ""
-    return "gate" if kind == "single" and is_gate(state) else kind

@@ -17,13 +17,13 @@ Kind: TypeAlias = Literal["expression", "value", "template", "script", "plain"]
 EXPRESSIONS: Final = frozenset({"when", "check", "until", "while", "where", "key", "in", "for_each"})
 TEMPLATES: Final = frozenset({"prompt", "system", "human", "degrade"})
 PLAIN: Final = frozenset(
-    "description name needs of by notify to secrets runs_on phrase choice fallback candidates asks tools network"
+    "description name needs of by notify to secrets runs_on phrase approve verdict choice fallback candidates asks tools network"
     " as workflow after before strengths strategy extends replace gates shell on schema choices".split()
 )
 """Keys whose texts are used as written."""
 
 PATHS: Final = frozenset(
-    "dir stdin junit touches protect workflow build copy file files may_change report include always exclude context"
+    "dir stdin junit touches protect workflow build copy file files folder may_change report include always exclude context"
     " schema show tests".split()
 )
 """Keys whose texts are, or may be, paths or globs."""

@@ -38,8 +38,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
             if isinstance(entry, Gate):
                 yield from _level(site.context, entry)
         for gate in site.gates():
-            if gate.phrase is not None:
-                yield from _phrase(gate, site, site)
+            yield from _unbound(gate, site, site)
 
 
 def _judged(survey: FileSurvey, site: StepSite) -> Iterator[Problem]:
@@ -53,18 +52,21 @@ def _judged(survey: FileSurvey, site: StepSite) -> Iterator[Problem]:
             key = "of" if site.step.of is not None else "review"
             message = f'"{site.name}" judges "{judged.name}", which produces nothing'
             yield site.problem(26, key, message=message, key=key == "review")
-        elif site.step.phrase is not None:
-            yield from _phrase(site.step, site, judged)
+        else:
+            yield from _unbound(site.step, site, judged)
 
 
-def _phrase(judge: StepOrGate, site: StepSite, judged: StepSite) -> Iterator[Problem]:
-    """Rule 27: an exact last line proves nothing about files, and a value has no last line."""
-    place = judge.at("phrase")
+def _unbound(judge: StepOrGate, site: StepSite, judged: StepSite) -> Iterator[Problem]:
+    """Rule 27: a phrase or a quality gate names no tree, so it proves nothing about files; a value has no last line."""
+    key = "phrase" if judge.phrase is not None else "verdict"
+    if judge.phrase is None and judge.verdict != "quality_gate":
+        return
+    place, subject = judge.at(key), "phrase" if key == "phrase" else "verdict: quality_gate"
     workers = workers_of(judged.context, judged.step) if judged.step.verb == "agent" else ()
     writes = any(changes_files(judged, worker.known_role) for worker in workers)
     if writes or judged.step.touches or judged.step.verb in {"steps", "workflow", "build", "git"}:
-        yield site.context.problem(27, place, "phrase cannot approve a step that changes files")
-    elif contract_of(judged).kind != "text":
+        yield site.context.problem(27, place, f"{subject} cannot approve a step that changes files")
+    elif key == "phrase" and contract_of(judged).kind != "text":
         yield site.context.problem(27, place, "phrase cannot approve a step whose output is not text")
 
 
