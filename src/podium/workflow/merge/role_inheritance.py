@@ -13,6 +13,8 @@ from functools import partial, reduce
 from typing import Final, TypeAlias
 
 from podium.fast_dataclass import dataclass
+from podium.workflow.merge.placeholders import KEY as PLACEHOLDERS
+from podium.workflow.merge.placeholders import fill_placeholders
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.fields import known_keys
 from podium.workflow.schema.file import Role
@@ -65,7 +67,7 @@ def effective_roles(
     ]
     join = partial(refine_role, texts=texts)
     nodes = {
-        name: strip_merge_keys(reduce(join, ancestry.nodes))
+        name: fill_placeholders(strip_merge_keys(reduce(join, ancestry.nodes)), texts)
         for name, ancestry in lineages.items()
         if ancestry.nodes
     }
@@ -127,7 +129,8 @@ def _merge_problems(ancestry: Lineage, texts: Mapping[str, str]) -> Iterator[Pro
                 hint = did_you_mean(name, ROLE_KEYS)
                 yield Problem(*item.place, 3, f'replace: "{name}" is not a key of a role', hint)
     systems = [system for node in ancestry.nodes if (system := fields(node).get("system")) is not None]
-    for system in systems if len(systems) > 1 else ():
+    is_read = len(systems) > 1 or any(PLACEHOLDERS in fields(node) for node in ancestry.nodes)
+    for system in systems if is_read else ():
         name = text(system)
         if name is not None and is_prompt_file(name) and name not in texts:
             yield Problem(*system.place, 20, f"{name} does not exist")

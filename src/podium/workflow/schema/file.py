@@ -81,6 +81,7 @@ class Role(Raw):
     candidates: Texts | None = None
     model: str | None = None
     system: str | None = None
+    placeholders: dict[str, str] | None = None
     prompt: str | None = None
     context: ContextMap | None = None
     tools: Texts | None = None

@@ -41,6 +41,30 @@ class FileFlow:
     def shown_to(self, state: Node) -> list[str]:
         return [self._shown(name) for name in self.makers_of.get(id(state), ())]
 
+    def placeholders(self, before: int | None = None) -> dict[str, str]:
+        """The words in braces of persona files: outputs by the name of their folder, and who wrote the first of them.
+
+        `before` limits them to the outputs of so many states; the words of later ones are empty.
+        """
+        outputs = {name: text(fields(state).get("output")) for name, state in self.states.work.items()}
+        sections: dict[str, list[str]] = {}
+        for index, (name, output) in enumerate(outputs.items()):
+            folder = posixpath.dirname(output or "").rpartition("/")[2]
+            if folder.isidentifier():
+                parts = sections.setdefault(folder, [])
+                parts += [self._shown(name)] if before is None or index < before else []
+        words = {word: "\n".join(parts) for word, parts in sections.items()}
+        fan_outs = [index for index, name in enumerate(outputs) if "agents" in fields(self.states.work[name])]
+        if not fan_outs:
+            return words
+        is_known = before is None or fan_outs[0] < before
+        return {**words, "agent_list": self._agents_of(list(outputs)[fan_outs[0]]) if is_known else ""}
+
+    def _agents_of(self, name: str) -> str:
+        members = f"default(steps.{self.states.names[name]}.members, [])"
+        comma = "{% if not loop.last %}, {% endif %}"
+        return f"{{% for member in {members} %}}{{{{ member.name }}}}{comma}{{% endfor %}}"
+
     def _shown(self, name: str) -> str:
         step, title = self.states.names[name], name.replace("-", " ")
         state = self.states.work[name]

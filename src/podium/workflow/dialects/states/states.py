@@ -62,6 +62,17 @@ class States:
     def agent(self, name_in_file: str) -> str:
         return name_of(name_in_file)
 
+    def first_use(self, role: str) -> int | None:
+        """The number of states before the first one that a role works or judges in."""
+        for index, state in enumerate(self.work.values()):
+            entries = fields(state)
+            used = [role_name(str(persona.value))] if (persona := entries.get("persona")) is not None else []
+            used += [name_of(str(agent.value)) for agent in items(entries.get("agent"))]
+            used += ["orchestrator"] if text(entries.get("type")) == "orchestrator-task" and not used else []
+            if role in used:
+                return index
+        return None
+
     def is_persona(self, name: str) -> bool:
         return name in self.personas
 

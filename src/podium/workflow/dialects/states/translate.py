@@ -17,7 +17,8 @@ from typing import Any
 
 from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.states.file_flow import FileFlow, file_flow
-from podium.workflow.dialects.states.settings import TASK, settings
+from podium.workflow.dialects.states.roles import TASK
+from podium.workflow.dialects.states.settings import settings
 from podium.workflow.dialects.states.states import TRANSITIONS, WORDS, States, kind_of, read_states
 from podium.workflow.dialects.translation import Kind, Translation, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
@@ -55,7 +56,7 @@ def _file(root: Node, translation: Translation) -> Node:
         "name": entries.get("name", "states"),
         "description": entries.get("description"),
         "inputs": files.inputs or None,
-        **settings(root, translation, states),
+        **settings(root, translation, files),
         "steps": new_node(steps, entries["states"]),
     }
     return new_node(file, root)
