@@ -18,6 +18,7 @@ from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.globs import glob_matches
 from podium.core.model import Output
+from podium.core.queries.file_versions import version_name
 from podium.core.types import Tree
 from podium.errors import PathViolation, disk_fault
 from podium.files import atomic
@@ -70,6 +71,9 @@ def publish(host: Host, path: str, result: Mapping[str, Any] | None) -> tuple[Pa
         blob = blob_path(host, artifact["hash"])
         write_bytes(place, blob.read_bytes(), by_way_of=blob.parent)
         published.append(place)
+        if "project" in artifact:
+            version = version_name(artifact["project"], visit_of(path))
+            write_bytes(inside(host.versions_dir, version), blob.read_bytes(), by_way_of=blob.parent)
     return tuple(published)
 
 
@@ -103,6 +107,12 @@ def _place_in_project(host: Host, path: str) -> Path:
             f'the output "{path}" is inside {STATE_DIR}', hint="choose another folder of the project"
         )
     return inside(host.project, path)
+
+
+def visit_of(path: str) -> int:
+    """The visit of the outermost step in an address that was entered again; 1 if there is none."""
+    numbers = re.findall(r"~(\d+)", path)
+    return int(numbers[0]) if numbers else 1
 
 
 def folder_of(path: str) -> str:

@@ -114,6 +114,11 @@ class Host:
         return self.repository is None or step.settings.workspace.mode == "inplace"
 
     @property
+    def versions_dir(self) -> Path:
+        """The files that each visit wrote for the project, with the number of the visit in their names."""
+        return self.run_dir / "versions"
+
+    @property
     def artifacts_dir(self) -> Path:
         """The published artifacts of this run, a folder per step."""
         return self.run_dir / "artifacts"

@@ -51,6 +51,7 @@ class StepEntered:
     not_ready: bool = False
     """True if the child cannot be dispatched yet, because a fact or a joined base is missing."""
     adopt: Address | None = None
+    proceed: int = -1  # The child that follows an adopted result, whatever its route.
     """The earlier visit whose result this visit takes instead of working."""
     about: str = ""
     """For a question or advice: the rule or situation that it is about; for `finally`: how the body ended, and why."""

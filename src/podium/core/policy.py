@@ -61,6 +61,7 @@ class Breaker:
     reversals: int | None = 2
     disagree: int | None = None
     retries: int | None = None
+    sent_back: int | None = None
     failures: Failures | None = None
     near: int | None = None
     complete: bool = False

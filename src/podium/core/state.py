@@ -75,6 +75,7 @@ class Placement:
     order: Order
     claim: tuple[str, ...] = ()
     """Globs of the files that no parallel sibling may change until it has ended."""
+    proceed: int = -1  # The sibling that follows an adopted result, whatever its route.
     after: tuple[int, ...] = ()
     """Graph: siblings whose work it builds on because they changed files of its claim."""
     keeps_head: bool = False

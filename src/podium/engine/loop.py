@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import anyio
 from anyio.abc import TaskGroup
 
-from podium.attempt.artifacts import folder_of, publish, write_to_project
-from podium.attempt.host import Host
 from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
-from podium.core.events import RunEnded, StepEnded
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Approve, Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
 from podium.core.types import Address, Millis
 from podium.engine.inbox_files import InboxFiles, UnreadableAnswer
 from podium.engine.log import Log
+from podium.engine.published_files import publish_results
 from podium.errors import disk_fault
 from podium.ports.exporter import RunExporter
 from podium.ports.runtime import ManualWorkDone, OnTurn, Park
@@ -149,7 +147,7 @@ class RunLoop:
             return
         # A new owner performs every effect that has no answer yet, not only those of this turn.
         recovers = isinstance(incoming.message, Recover)
-        publish_results(self._log, self._host, 0 if recovers else before)
+        publish_results(self._log, self._host, since=0 if recovers else before)
         for effect in tuple(self._log.state.pending.values()) if recovers else effects:
             self._perform(effect)
         self._stop_unneeded()
@@ -282,24 +280,3 @@ class RunLoop:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "internal_errors.log").open("a", encoding="utf-8") as file:
             file.write(self._host.mask.text(text))
-
-
-def publish_results(log: Log, host: Host, since: int = 0) -> None:
-    """Publish the artifacts of steps that have ended, before anything starts that may read them.
-
-    When the run has ended, they are also written to the places in the project that the file names.
-    """
-    events = log.events[since:]
-    for event in events:
-        if isinstance(event, StepEnded) and _has_result(event):
-            publish(host, event.path, event.result)
-    if log.state.ended is not None and any(isinstance(event, RunEnded) for event in events):
-        ended = (event for event in log.events if isinstance(event, StepEnded) and _has_result(event))
-        results = {folder_of(event.path): event.result or {} for event in ended}
-        log.refused.extend(write_to_project(host, results))
-
-
-def _has_result(event: StepEnded) -> bool:
-    """A step that failed publishes nothing; a judge has a result whatever its verdict."""
-    result = event.result or {}
-    return bool(result) and (event.outcome == "passed" or "verdict" in result)

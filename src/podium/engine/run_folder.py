@@ -31,6 +31,7 @@ from podium.redaction.mask import Mask
 from podium.runtime.stored_view import read_stored
 from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
+from podium.views.files.debug_dump import DUMP, dump_text
 from podium.views.files.summary import SUMMARY, summary_text
 from podium.views.plain import encode_utf8
 from podium.views.run.builder import RunViewBuilder
@@ -41,12 +42,14 @@ from podium.views.run.view import RunView
 SHARE: Final = 20
 """A patient caller waits this many times as long as the last write took."""
 
-SNAPSHOTS: Final[dict[str, Callable[[RunView], str]]] = {
+SNAPSHOTS: Final[dict[str, Callable[[RunView], str | None]]] = {
     files.RUN: files.run_text,
     files.STATE: files.state_text,
     files.MANIFEST: files.manifest_text,
     SUMMARY: summary_text,
+    DUMP: dump_text,
 }
+"""A text that is None is not written."""
 
 
 class RunFolder:
@@ -200,6 +203,8 @@ class RunFolder:
             view = with_stored(view, read_stored(self._dir))
         for name, text_of in SNAPSHOTS.items():
             made = files.run_text(view, self._rows) if name == files.RUN else text_of(view)
+            if made is None:
+                continue
             text = self._mask.text(made)
             if self._written.get(name) != text:
                 atomic.write(self._dir / name, encode_utf8(text))

@@ -20,7 +20,7 @@ from podium.core.messages import Message, Recover, Start
 from podium.core.payloads import RunFacts
 from podium.engine.lease import lease
 from podium.engine.log import Log, open_log
-from podium.engine.loop import publish_results
+from podium.engine.published_files import publish_results
 from podium.engine.run_folder import RunFolder
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import clear_locks

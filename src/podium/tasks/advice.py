@@ -7,7 +7,8 @@ from typing import Final
 
 from podium.core import addresses, ledger
 from podium.core.addresses import ROOT
-from podium.core.model import Agent, Block, Call
+from podium.core.model import Agent, Block, Call, Members, Review
+from podium.core.queries.file_versions import files_of, version_name
 from podium.core.queries.graph import body_of, fresh_children
 from podium.core.queries.step_results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
@@ -28,7 +29,7 @@ MAX_CHARS: Final = 16_000
 def situation_of(state: State, instance: Instance) -> str:
     visits = sorted(_visits(state, instance), key=_turn)[-MAX_VISITS:]
     lines = "\n".join(_line(state, visit) for visit in visits)
-    parts = (lines, _used(state), *_reviews(state), *_outputs(visits), objections(state, instance))
+    parts = (lines, _used(state), *_reviews(state), *_outputs(state, visits), objections(state, instance))
     return truncate_middle("\n\n".join(part for part in parts if part), MAX_CHARS)
 
 
@@ -104,11 +105,28 @@ def _seconds(millis: float) -> str:
     return f"{millis / 1000:.1f} s"
 
 
-def _outputs(visits: list[Instance]) -> Iterator[str]:
-    """The newest answer of each agent."""
-    newest = {visit.place.step.name: visit for visit in visits if isinstance(visit.place.step.verb, Agent)}
+def _outputs(state: State, visits: list[Instance]) -> Iterator[str]:
+    """The newest answer of each agent, also of those in a list, and the files of all visits that may be named."""
+    newest = {visit.place.step.name: visit for visit in visits}
     for visit in newest.values():
-        answer = visit.answer if isinstance(visit, Leaf) else None
-        text = str(((answer and answer.result) or {}).get("text") or "").strip()
-        if text:
-            yield f"{visit.place.path} has answered:\n{fence(truncate_middle(text, MAX_ANSWER_CHARS))}"
+        for worker in _workers(state, visit):
+            result = (worker.answer and worker.answer.result) or {}
+            text = str(result.get("text") or "").strip()
+            if text:
+                yield f"{worker.place.path} has answered:\n{fence(truncate_middle(text, MAX_ANSWER_CHARS))}"
+    names = [
+        f"- {version_name(path, visit.place.visit)} of {visit.place.path}"
+        for visit in visits
+        for path, _ in files_of(state, visit)
+    ]
+    if names:
+        yield "\n".join(["Files that use_output may name:", *names])
+
+
+def _workers(state: State, visit: Instance) -> Iterator[Leaf]:
+    if isinstance(visit, Leaf):
+        if isinstance(visit.place.step.verb, Agent):
+            yield visit
+    elif isinstance(visit.place.step.verb, Members | Review):
+        for member in fresh_children(state, visit):
+            yield from _workers(state, member)

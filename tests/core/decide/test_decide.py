@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal
 
 import pytest
 
@@ -75,24 +74,6 @@ def test_findings_below_the_bar_do_not_reject_and_unknown_severities_do() -> Non
     bare.end_with_change("a")
     bare.give_verdict("q/j1", "reject", 8)
     assert bare.outcome("q") == ("rejected", "rejected")
-
-
-@pytest.mark.parametrize(
-    ("decision", "score", "outcome"),
-    [
-        ("approve", 8, "passed"),
-        ("approve", 6, "rejected"),
-        ("reject", 8, "rejected"),
-        ("abort", 8, "aborted"),
-    ],
-)
-def test_the_decision_of_a_quality_gate_counts_whatever_its_findings(
-    decision: Literal["approve", "reject", "abort"], score: int, outcome: str
-) -> None:
-    game = Game(flow(agent("a"), review("q", "a", min_score=7, verdict="quality_gate")))
-    game.end_with_change("a")
-    game.give_verdict("q/j1", decision, score, findings=({"severity": "major"}, {"severity": "minor"}))
-    assert game.outcome("q")[0] == outcome
 
 
 @pytest.mark.parametrize("status", ["fixed", "disputed"])

@@ -40,7 +40,7 @@ BUNDLE: Final = "trees.bundle"
 DIFF: Final = "change.diff"
 DEFINITION: Final = "definition"
 RECORDS: Final = "records"
-EXPORTED_FOLDERS: Final = ("agent_logs", "artifacts", "evidence", "feedback", "outputs")
+EXPORTED_FOLDERS: Final = ("agent_logs", "artifacts", "evidence", "feedback", "outputs", "versions")
 VIEWS: Final = ("run.json", "run_manifest.yaml", "run_summary.md", "audit.log")
 README: Final = """\
 # Run {run}

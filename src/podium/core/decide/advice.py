@@ -10,6 +10,7 @@ from podium.core.decide import breaker, entry
 from podium.core.decide.entry import ScopeEnd
 from podium.core.events import Event, JumpOrdered
 from podium.core.model import Block, Human
+from podium.core.queries.file_versions import visits_with_file
 from podium.core.queries.graph import HALTED, TO_A_PERSON, body_of
 from podium.core.state import Instance, Scope, State
 from podium.core.types import ACTIONS, Address, Millis
@@ -20,6 +21,7 @@ class Decision(NamedTuple):
     retry_from: str = ""
     guidance: str = ""
     use_output: str = ""
+    proceed_from: str = ""
     by_person: bool = False
 
 
@@ -38,7 +40,7 @@ def after_advice(state: State, scope: Scope, advice_path: Address, now: Millis) 
         return _ask_person(state, scope, advice, rule, now)
     if decision.action in ("halt", "dump_context"):
         return halt_end(decision, rule)
-    if rule == "complete" and decision.action != "retry_different":
+    if advice.place.target < 0 and decision.action != "retry_different":
         return None
     return _enter(state, scope, advice, decision, now)
 
@@ -62,13 +64,33 @@ def _enter(
             return JumpOrdered(now, scope.place.path, target, (advice.place.path,))
         scope = scope._replace(outgoing_feedback=(*scope.outgoing_feedback, advice.place.path))
     if decision.action == "force_complete":
-        best = breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output))
-        if best is None:
-            return ScopeEnd(
-                "failed", "exhausted", 1, "no visit passed, so there is no result to accept", final=True
-            )
-        return entry.enter_child(state, scope, target, now, adopt=best)
+        return _force(state, scope, target, decision, now)
     return entry.enter_child(state, scope, target, now, excused=True)
+
+
+def _force(state: State, scope: Scope, target: int, decision: Decision, now: Millis) -> Event | ScopeEnd:
+    """Accept a result as it is: that of the named visit, else the best of the step that would be entered again."""
+    proceed = _any_index(scope, decision.proceed_from)
+    index, best = _accepted(state, scope, target, decision.use_output)
+    if best is not None:
+        return entry.enter_child(state, scope, index, now, adopt=best, proceed=proceed)
+    if proceed >= 0 or (scope.place.path, target) not in state.latest:
+        # Nothing of the step has to be accepted: the run goes on with what there is.
+        return entry.enter_child(state, scope, max(proceed, target), now, excused=True)
+    message = "no visit passed, so there is no result to accept"
+    return ScopeEnd("failed", "exhausted", 1, message, final=True)
+
+
+def _accepted(state: State, scope: Scope, target: int, name: str) -> tuple[int, Address | None]:
+    """The step whose result is accepted, and the visit; a name may be that of a visit, or of a file that it wrote."""
+    if not name:
+        return target, breaker.best_visit(state, scope, target)
+    files = visits_with_file(state, scope, name)
+    for index in (target, *range(len(_body(scope).steps))):
+        best = breaker.best_visit(state, scope, index, (*_visits_named(scope, name), *files))
+        if best is not None:
+            return index, best
+    return target, None
 
 
 def invalid_decision(state: State, advice: Instance, decision: Decision) -> str:
@@ -85,9 +107,12 @@ def invalid_decision(state: State, advice: Instance, decision: Decision) -> str:
         reachable = [each for each in names if _index(state, scope, each, target) >= 0]
         fact = f"{name!r} is not a step to go back to" if name else "the step to go back to is missing"
         return f"{fact}; choose from {', '.join(reachable)}"
-    if decision.action != "force_complete" or not decision.use_output or target < 0:
+    if decision.action != "force_complete" or target < 0:
         return ""
-    if breaker.best_visit(state, scope, target, _visits_named(scope, decision.use_output)) is not None:
+    if decision.proceed_from and _any_index(scope, decision.proceed_from) < 0:
+        steps = ", ".join(step.name for step in _body(scope).steps) if scope.place.order == "seq" else "none"
+        return f"{decision.proceed_from!r} is not a step to go on with; choose from {steps}"
+    if not decision.use_output or _accepted(state, scope, target, decision.use_output)[1] is not None:
         return ""
     visits = ", ".join(visit.path for visit in breaker.passed_visits(state, scope, target))
     return f"there is no result {decision.use_output!r}; available: {visits or 'none'}"
@@ -105,11 +130,17 @@ def _body(scope: Scope) -> Block:
     return body
 
 
+def _any_index(scope: Scope, name: str) -> int:
+    """The index of a step of a sequence; -1 if there is none with this name. Other formats write names with dashes."""
+    index = _body(scope).index
+    return index.get(name, index.get(name.replace("-", "_"), -1)) if scope.place.order == "seq" else -1
+
+
 def _index(state: State, scope: Scope, name: str, otherwise: int) -> int:
     """The index of the step to go back to; -1 if it has not been entered yet."""
     if not name:
         return otherwise
-    index = _body(scope).index.get(name, -1)
+    index = _body(scope).index.get(name, _body(scope).index.get(name.replace("-", "_"), -1))
     return index if index == otherwise or (scope.place.path, index) in state.latest else -1
 
 
@@ -139,12 +170,19 @@ def decision_of(advice: Instance) -> Decision | None:
         return None
     text = result.get("text", "") if by_person else ""
     guidance = _field(fields, "guidance") or text
-    return Decision(action, _field(fields, "retry_from"), guidance, _field(fields, "use_output"), by_person)
+    use_output, proceed_from = _field(fields, "use_output"), _field(fields, "proceed_from")
+    return Decision(action, _field(fields, "retry_from"), guidance, use_output, proceed_from, by_person)
 
 
 def decision_in(action: str, answer: Any) -> Decision:
     """The decision that a person's answer would make."""
-    return Decision(action, _field(answer, "retry_from"), "", _field(answer, "use_output"), by_person=True)
+    return Decision(
+        action,
+        _field(answer, "retry_from"),
+        use_output=_field(answer, "use_output"),
+        proceed_from=_field(answer, "proceed_from"),
+        by_person=True,
+    )
 
 
 def _field(fields: Any, name: str) -> str:

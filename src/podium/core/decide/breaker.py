@@ -15,7 +15,7 @@ from podium.core.addresses import ROOT, child
 from podium.core.events import StepEnded
 from podium.core.model import Agent, Review, Step
 from podium.core.policy import Breaker, Failures
-from podium.core.queries.graph import JUDGES, body_of, child_step, workflow_of
+from podium.core.queries.graph import JUDGES, body_of, child_step, fresh_children, workflow_of
 from podium.core.queries.step_failures import FAILURES, count_failures, suspects
 from podium.core.state import Instance, Leaf, Ledger, Placement, Scope, State
 from podium.core.types import Address, Outcome, Tree
@@ -42,6 +42,8 @@ class VisitHistory(NamedTuple):
 def first_rule_hit(state: State, scope: Scope, step: Step, index: int, visit: int) -> str | None:
     """The name of the first rule that this entry hits; None if it hits none."""
     rules = workflow_of(state, scope.place).breaker
+    if gates_disagree(state, scope, rules):
+        return "disagree"
     if visit > 1:
         visits = step.retry.visits if step.retry.visits is not None else rules.visits
         if visits is not None and visit > visits:
@@ -50,6 +52,8 @@ def first_rule_hit(state: State, scope: Scope, step: Step, index: int, visit: in
             return "cycle"
         if rules.failures is not None and _has_failed_often(state, scope, index, rules.failures):
             return FAILURES
+        if rules.sent_back is not None and scope.jump == index and visit > rules.sent_back:
+            return "sent_back"
         # Only on a jump back: a step that follows an accepted version is not checked again.
         hit = next(_content_rules(state, scope, index, rules), None) if scope.jump == index else None
         if hit is not None:
@@ -218,6 +222,38 @@ def is_near(state: State, book: Ledger, percent: int) -> bool:
     return any(limit is not None and value * 100 >= limit * percent for limit, value in pairs)
 
 
+def gates_disagree(state: State, scope: Scope, rules: Breaker) -> bool:
+    """Whether the review that has just ended and another one of this block gave the same work scores that far apart."""
+    last = None if scope.last is None else state.instances[scope.last]
+    least = rules.disagree
+    if least is None or last is None or last.ending is None or not isinstance(last.place.step.verb, Review):
+        return False
+    score, judged = last.ending.score, set(last.place.step.verb.of)
+    others = (child for child in fresh_children(state, scope) if child.place.path != last.place.path)
+    return score is not None and any(
+        isinstance(other.place.step.verb, Review)
+        and judged & set(other.place.step.verb.of)
+        and other.ending is not None
+        and other.ending.score is not None
+        and abs(other.ending.score - score) >= least
+        for other in others
+    )
+
+
+def accepted_verdict(state: State, scope: Scope, step: Step, index: int) -> Address | None:
+    """The earlier round of a review whose work was accepted by a decision: the review is not asked about it again."""
+    if not isinstance(step.verb, Review) or not step.verb.of:
+        return None
+    body = body_of(scope.place.step.verb)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
+    if body is None:
+        return None
+    newest = [state.latest.get((scope.place.path, body.index.get(name, -1))) for name in step.verb.of]
+    visits = [state.instances[visit.path] for visit in newest if visit is not None]
+    if len(visits) < len(newest) or not all(visit.place.adopt is not None for visit in visits):
+        return None
+    return best_visit(state, scope, index)
+
+
 def best_visit(
     state: State, scope: Scope, index: int, candidates: tuple[Address, ...] = ()
 ) -> Address | None:
@@ -226,20 +262,39 @@ def best_visit(
     The score of a visit is that of its own gates, else that of the reviews in this block that judged its tree.
     """
     best: tuple[float, Address] | None = None
-    scores = _scores(state, scope)
+    by_visit, by_tree = _scores_of_visits(state, scope, index), _scores(state, scope)
     for ending in passed_visits(state, scope, index):
         if candidates and ending.path not in candidates:
             continue
-        score = scores.get(ending.tree, -1.0) if ending.score is None else ending.score
+        judged = by_visit.get(ending.path, by_tree.get(ending.tree, -1.0))
+        score = judged if ending.score is None else ending.score
         if best is None or score >= best[0]:
             best = score, ending.path
     return None if best is None else best[1]
 
 
 def passed_visits(state: State, scope: Scope, index: int) -> tuple[StepEnded, ...]:
-    """The ends of the visits of a step that passed, oldest first."""
+    """The ends of the visits of a step that passed, oldest first; of a review also those that rejected."""
+    step = child_step(state, scope, "step", index, "")
+    outcomes = ("passed", "rejected") if isinstance(step.verb, Review) else ("passed",)
     endings = [visit.ending for visit in _visits(state, scope, index)]
-    return tuple([ending for ending in endings if ending is not None and ending.outcome == "passed"])
+    return tuple([ending for ending in endings if ending is not None and ending.outcome in outcomes])
+
+
+def _scores_of_visits(state: State, scope: Scope, index: int) -> dict[Address, float]:
+    """The newest score that the reviews of this block gave to each visit of a step."""
+    body = body_of(scope.place.step.verb)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
+    steps = () if body is None else body.steps
+    works = list(_visits(state, scope, index))
+    scores: dict[Address, float] = {}
+    for number, step in enumerate(steps):
+        if not isinstance(step.verb, Review) or steps[index].name not in step.verb.of:
+            continue
+        for review in _visits(state, scope, number):
+            judged = [work for work in works if work.place.entered <= review.place.entered]
+            if judged and review.ending is not None and review.ending.score is not None:
+                scores[judged[-1].place.path] = review.ending.score
+    return scores
 
 
 def _scores(state: State, scope: Scope) -> dict[Tree | None, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.core import addresses
 from podium.core.addresses import ROOT
-from podium.core.decide import entry
+from podium.core.decide import breaker, entry
 from podium.core.decide.approvals import oversight_of
 from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import final_tree, queue_for_join
@@ -210,8 +210,9 @@ def _apply_finally(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Ev
     verb = scope.place.step.verb
     if not isinstance(verb, Call):
         return end
-    if _must_ask_before_end(state, scope, end):
-        advice = entry.advice_entry(state, scope, "complete", -1, now)
+    rule = _rule_before_end(state, scope, end)
+    if rule is not None:
+        advice = entry.advice_entry(state, scope, rule, -1, now)
         if not isinstance(advice, ScopeEnd):
             return advice
         end = advice
@@ -227,10 +228,14 @@ def _apply_finally(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Ev
     return ScopeEnd("failed", "child", cleaned.ending.exit or 1, cleaned.ending.message)
 
 
-def _must_ask_before_end(state: State, scope: Scope, end: ScopeEnd) -> bool:
+def _rule_before_end(state: State, scope: Scope, end: ScopeEnd) -> str | None:
+    """The rule to ask about before a passed run ends; each asks once."""
     rules = workflow_of(state, scope.place).breaker
-    at_end = scope.place.path == ROOT and end.outcome == "passed" and not scope.closing
-    return rules.complete and at_end and "complete" not in state.waived_rules
+    if scope.place.path != ROOT or end.outcome != "passed" or scope.closing:
+        return None
+    disagree = "disagree" not in state.waived_rules and breaker.gates_disagree(state, scope, rules)
+    asked = (("disagree", disagree), ("complete", rules.complete and "complete" not in state.waived_rules))
+    return next((rule for rule, is_hit in asked if is_hit), None)
 
 
 def _apply_join(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:

@@ -6,6 +6,7 @@ ScopeEnd says how a scope's own work ended, before gates, retries, approvals and
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from podium.core import addresses, ledger
@@ -62,14 +63,17 @@ def enter_child(
     *,
     excused: bool = False,
     adopt: Address | None = None,
+    proceed: int = -1,
     claim: Claim | None = None,
 ) -> StepEntered | ScopeEnd:
     """Enter the child at `index`, unless a limit refuses it or a rule of the breaker must be asked about first.
 
-    `adopt` is the earlier visit whose result this visit takes instead of working; `claim` the files it claims, if they have
-    been computed already.
+    `adopt` is the earlier visit whose result this visit takes instead of working, `proceed` the child that follows it;
+    `claim` are the files it claims, if they have been computed already.
     """
     step = child_step(state, scope, "step", index, "")
+    if adopt is None:
+        adopt = breaker.accepted_verdict(state, scope, step, index)
     before = state.latest.get((scope.place.path, index))
     visit = 1 if before is None else before.number + 1
     if ledger.counts_as_transition("step", scope.place, index=index, visit=visit):
@@ -86,7 +90,8 @@ def enter_child(
         rule = breaker.first_rule_hit(state, scope, step, index, visit)
         if rule is not None:
             return _after_rule_hit(state, scope, step, pending, rule, now)
-    return _entry_event(state, scope, step, pending, now, adopt=adopt)
+    event = _entry_event(state, scope, step, pending, now, adopt=adopt)
+    return event if proceed < 0 else replace(event, proceed=proceed)
 
 
 def _child_path(scope: Scope, step: Step, index: int, visit: int) -> Address:

@@ -73,6 +73,8 @@ def _sequence(state: State, scope: Scope, now: Millis) -> Move:
         return hard_stop(state, ending.limit_hit, ending.message)
     if ending.breaks_loop:
         return _block_end(ending, leaves=True)
+    if last.place.proceed >= 0 and ending.outcome == "passed":
+        return enter_child(state, scope, last.place.proceed, now, excused=True)
     target = target_after(last.place.step, ending)
     if target is None:
         if ending.outcome not in CONTINUING_OUTCOMES:

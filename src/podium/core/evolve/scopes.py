@@ -79,6 +79,7 @@ def enter(state: State, event: StepEntered) -> State:
         topic=event.about,
         target=event.target,
         adopt=event.adopt,
+        proceed=event.proceed,
         order=order_of_verb(step.verb),
         claim=event.claim,
         after=event.after,

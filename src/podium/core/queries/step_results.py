@@ -32,7 +32,7 @@ class Fields(Mapping[str, Any]):
         if key in stored:
             return stored[key]
         if isinstance(self._instance, Scope) and key in OF_SCOPES and (key != "output" or self._was_opened()):
-            return _of_scope(self._state, self._instance, key)
+            return _of_scope(self._state, _worked(self._state, self._instance), key)
         raise MissingValue(f"{self._instance.place.path} has no {key}")
 
     def __iter__(self) -> Iterator[str]:
@@ -75,6 +75,15 @@ class Fields(Mapping[str, Any]):
                 return instance.usd / DOLLAR
             case _:
                 return self._stored().get("notes", "")
+
+
+def _worked(state: State, scope: Scope) -> Scope:
+    """The visit that did the work, if this one has only adopted its result."""
+    while scope.place.adopt is not None:
+        adopted = state.instances[scope.place.adopt]
+        assert isinstance(adopted, Scope)
+        scope = adopted
+    return scope
 
 
 def fields_of(state: State, instance: Instance) -> Mapping[str, Any]:

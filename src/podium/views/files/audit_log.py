@@ -9,6 +9,7 @@ from podium.core.events import Event
 from podium.core.payloads import RaisedLimit, Verdict
 from podium.views.format import plural
 from podium.views.plain import as_text, one_line, short_id
+from podium.views.run.advice import advice_of
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import StepView
 from podium.views.text.landing import landing_note, landing_words
@@ -140,6 +141,10 @@ def _ended(event: events.StepEnded, builder: RunViewBuilder) -> str | None:
     if landed is not None:
         note = f": {landing_note(step)}" if landing_note(step) else ""
         return f"landing   {event.path} {landed}{_on(step.tree)}{note}"
+    advice = advice_of(step)
+    if advice is not None:
+        reason = f": {one_line(advice.reason)}" if advice.reason else ""
+        return f"advice    {event.path} about {advice.rule}: {advice.decision} by {advice.by}{reason}"
     parent = builder.step(step.parent)
     if parent is not None and parent.role == "gates":
         return f"gate      {event.path} {_outcome(event)}{_exit(event)}{_explanation(step, event)}{_on(step.tree or step.base)}"

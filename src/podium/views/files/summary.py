@@ -8,6 +8,7 @@ from typing import Final
 from podium.core.types import Millis
 from podium.views.format import duration, iso
 from podium.views.plain import as_text, one_line, short_id
+from podium.views.run.advice import advice_in
 from podium.views.run.view import RunView, StepView, duration_of, elapsed
 from podium.views.text.costs import attempts_text, cost, fallback_text, limit_text, outcome_text, usage_text
 from podium.views.text.landing import landing_note, landing_words, landings
@@ -26,6 +27,7 @@ def summary_text(view: RunView) -> str:
         _table("Gates", ("gate", "outcome", "reason"), _gates(view)),
         _table("Reviews", ("reviewer", "verdict", "score", "findings", "tree"), _reviews(view)),
         _table("People", ("question", "answer", "by", "text"), _people(view)),
+        _table("Advice", ("question", "rule", "decision", "by", "reason"), _advice(view)),
         _cost(view),
         _table("Agents", ("agent", "model", "calls", "input", "cached", "output", "cost"), _agents(view)),
         _table("Context windows", ("step", "agent", "used", "health", "advice"), _windows(view)),
@@ -111,6 +113,11 @@ def _people(view: RunView) -> Iterator[tuple[str, ...]]:
             yield f"`{step.path}`", action, _cell(by), _cell(as_text(step.result.get("text")))
     for pending in view.pending:
         yield f"`{pending.path}`", f"waits for {waits_for(pending)}", "", _cell(pending.question)
+
+
+def _advice(view: RunView) -> Iterator[tuple[str, ...]]:
+    for advice in advice_in(view.steps):
+        yield f"`{advice.step}`", advice.rule, advice.decision, _cell(advice.by), _cell(advice.reason, 300)
 
 
 def _cost(view: RunView) -> str:

@@ -165,7 +165,13 @@ class RunViewBuilder:
         match event:
             case events.StepEntered():
                 self._steps[event.path] = StepView(
-                    event.path, event.parent, event.role, event.visit, event.at, base=event.base
+                    event.path,
+                    event.parent,
+                    event.role,
+                    event.visit,
+                    event.at,
+                    base=event.base,
+                    about=event.about,
                 )
                 if event.start in self._rebases:
                     self._base = self._rebases[event.start].onto

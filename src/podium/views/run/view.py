@@ -68,6 +68,8 @@ class StepView:
     """Why it did not pass, or while it has not ended, why its last judged attempt failed."""
     repairs: int = 0
     """How many of its attempts were only asked to repair the form of an answer."""
+    about: str = ""
+    """For a question or advice: the rule that it is about."""
     repairing: int = 0
     """How many answer repairs the newest attempt consists of; 0 if it is not a repair."""
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from podium.core.payloads import Rebase, rebase_in
-from podium.views.run.view import Pending, RunView, StepView, comparison_base, failure_before, hand_folder
+from podium.views.run.advice import advice_in
+from podium.views.run.view import Pending, RunView, comparison_base, failure_before, hand_folder
 from podium.views.run.why import ReachedLimit, limit_of_message
 from podium.views.text.landing import landing_note, merge_command
+
+DUMP: Final = "debug_dump.json"
+"""The file of a run that was stopped by the decision `dump_context`."""
 
 
 class Hint(NamedTuple):
@@ -96,7 +100,8 @@ def next_steps(view: RunView) -> Iterator[Hint]:
             if any(landing_note(step) for step in view.steps):
                 yield Hint(f"podium apply {run}", "to update your checked-out files to the branch")
         case "failed" | "rejected" | "limited" | "timed_out":
-            if any(_wants_context(step) for step in view.steps):
+            if any(advice.decision == "dump_context" for advice in advice_in(view.steps)):
+                yield Hint(f"cat .podium/runs/{run}/{DUMP}", "to read the context at the decision")
                 yield Hint(f"podium export {run}", "to export the whole context")
             for step in view.steps:
                 if step.reason == "in_the_way" and step.outcome == "failed":
@@ -153,13 +158,6 @@ def _enough(view: RunView, reached: ReachedLimit) -> str:
         return "VALUE"
     value = max(2 * limit, reached.needed)
     return f"{value:.0f}s" if reached.unit == "time" else f"{value:.10g}"
-
-
-def _wants_context(step: StepView) -> bool:
-    """Whether a person or an advisor decided to stop the run for inspection."""
-    output = step.result.get("output")
-    action = output.get("action") if isinstance(output, Mapping) else None
-    return step.role == "advice" and "dump_context" in (step.result.get("action"), action)
 
 
 def waits_for(pending: Pending) -> str:

@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.views.format import clock, duration
 from podium.views.plain import as_text, harmless, one_line, short_id
+from podium.views.run.advice import advice_in
 from podium.views.run.features import features_of
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
 from podium.views.run.why import one_text
@@ -61,6 +62,7 @@ def run_lines(
         yield from step_lines(steps, now, paint, width)
         yield from fault_lines(steps, paint)
     yield from feature_lines(view, paint)
+    yield from advice_lines(view, width)
     yield from pending_lines(view, now, paint, width)
     yield from output_lines(view, width)
     if hints:
@@ -82,6 +84,15 @@ def feature_lines(view: RunView, paint: Paint) -> Iterator[str]:
 def _state_word(state: str, paint: Paint) -> str:
     tones: dict[str, Tone] = {"complete": "good", "failed": "bad", "pending": "dim"}
     return paint(state.replace("_", " "), tones.get(state, "bold"))
+
+
+def advice_lines(view: RunView, width: int | None = None) -> Iterator[str]:
+    """What was decided about rules of the breaker."""
+    for number, advice in enumerate(advice_in(view.steps)):
+        if not number:
+            yield ""
+        reason = f": {advice.reason}" if advice.reason else ""
+        yield fit(f"{advice.rule} was hit: {advice.decision} by {advice.by}{reason}", width, 0)
 
 
 def in_outline_order(steps: Iterable[StepView]) -> list[StepView]:

@@ -71,6 +71,7 @@ SHORTHAND: Final[Mapping[str, Mapping[str, Any]]] = {
     "Decision": {
         "action": "proceed | force_complete | retry_different | halt | dump_context",
         "use_output": "optional string",
+        "proceed_from": "optional string",
         "retry_from": "optional string",
         "guidance": "optional string",
         "reason": "string",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from podium.core.expressions.values import MAX_ELEMENTS, ExprError, Meter, plain
 from podium.core.model import Output
@@ -78,7 +78,21 @@ def _json(text: str, structured: Structured) -> Value | OutputFault:
     return answer
 
 
+DECISION_WORDS: Final = {
+    "decision": "action",
+    "reasoning": "reason",
+    "retry_guidance": "guidance",
+    "error": "guidance",
+    "dump_path": "",
+    "override_limit": "",
+}
+"""The words of the states format for a `Decision`; a path of a dump is chosen by Podium, and a limit is never overridden."""
+
+
 def _check_schema(value: Any, output: Output) -> Value | OutputFault:
+    if output.schema_name == "Decision" and isinstance(value, dict) and "decision" in value:
+        words = {DECISION_WORDS.get(key, key): each for key, each in value.items()}
+        value = {key: each for key, each in words.items() if key and each is not None}
     return check_value(value, output.schema or {}, output.schema_name or "the declared shape")
 
 

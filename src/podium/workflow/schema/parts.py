@@ -64,6 +64,7 @@ class Breaker(Raw):
     reversals: Positive | None = None
     disagree: Positive | None = None
     retries: Positive | None = None
+    sent_back: Positive | None = None
     failures: Failures | None = None
     near: Share | None = None
     complete: bool = False

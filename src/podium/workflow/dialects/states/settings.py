@@ -20,12 +20,14 @@ CAPTURED: Final = {
     "stdout_stream": "stdout",
     "reasoning": "reasoning",
 }
-CHECKPOINTS: Final[Mapping[str, tuple[str, Any]]] = {
-    "quality_gate_disagree": ("disagree", 3),
-    "repeated_retry": ("retries", 2),
-    "timeout_warning": ("near", "80%"),
-    "workflow_complete": ("complete", True),
+CHECKPOINTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "loop_warning": {},
+    "quality_gate_disagree": {"disagree": 3},
+    "repeated_retry": {"retries": 2, "sent_back": 2},
+    "timeout_warning": {"near": "80%"},
+    "workflow_complete": {"complete": True},
 }
+"""The rules of the breaker for each checkpoint; a loop is warned about by the rules of the circuit breaker."""
 RULES: Final = {
     "state_visit_limit": "visits",
     "cycle_detection": "cycle",
@@ -82,9 +84,8 @@ def _breaker(root: Node, translation: Translation) -> dict[str, Any]:
     for checkpoint in items(fields(node).get("checkpoints")):
         word = text(fields(checkpoint).get("on")) or ""
         if word in CHECKPOINTS:
-            key, value = CHECKPOINTS[word]
-            breaker[key] = new_node(value, checkpoint)
-        elif word != "loop_warning":
+            breaker |= {key: new_node(value, checkpoint) for key, value in CHECKPOINTS[word].items()}
+        else:
             translation.add_problem(
                 checkpoint, 3, f'checkpoint "{word}" does not exist', f"use one of {', '.join(CHECKPOINTS)}"
             )
