@@ -26,7 +26,7 @@ states:
   complete: {type: terminal}
   halt: {type: terminal, error: true}
 logging:
-  runs_dir: workflow/runs
+  enabled: false
 """
 HOUSE = """\
 #!/bin/sh
@@ -73,7 +73,7 @@ def test_the_programs_of_the_file_are_called_and_their_fields_read(project: Proj
 
 def test_validate_and_run_warn_about_keys_without_an_effect(project: Project) -> None:
     with closing(project):
-        warning = 'story.yaml:16:3: warning: "runs_dir" of logging has no effect'
+        warning = 'story.yaml:16:3: warning: "enabled" of logging has no effect'
         checked = project.podium("validate", "story.yaml")
         assert checked.code == 0
         assert warning in checked.out + checked.err

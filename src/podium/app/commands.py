@@ -177,11 +177,13 @@ class Commands:
 
         return export(self._project, self._project.run(run), folder, on_part)
 
-    def expired(self, *, before: Millis, unlanded: bool = False) -> tuple[ExpiredRun, ...]:
+    def expired(
+        self, *, before: Millis, now: Millis | None = None, unlanded: bool = False
+    ) -> tuple[ExpiredRun, ...]:
         """The runs that `delete` may delete."""
         from podium.app.archive.gc import preview
 
-        return preview(self._project, before=before, unlanded=unlanded)
+        return preview(self._project, before=before, now=now, unlanded=unlanded)
 
     def delete(self, runs: Iterable[ExpiredRun]) -> None:
         from podium.app.archive.gc import delete

@@ -54,7 +54,7 @@ class StepEntered:
     proceed: int = -1  # The child that follows an adopted result, whatever its route.
     """The earlier visit whose result this visit takes instead of working."""
     about: str = ""
-    """For a question or advice: the rule or situation that it is about; for `finally`: how the body ended, and why."""
+    """For a question or advice: the rule or situation that it is about; for `finally`: how the body ended; else its `log`."""
     target: int = -1
     """For advice: the child that was about to be entered."""
     claim: tuple[str, ...] = ()

@@ -324,6 +324,8 @@ class Step:
     parameters: tuple[tuple[str, Value], ...] = ()
     """The values of `with`; expressions read them as `with.x`."""
     description: str = ""
+    log: str = ""
+    """A text for the records whenever the step is entered."""
     line: int = 0
     settings: StepSettings = StepSettings()
 

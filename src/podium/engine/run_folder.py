@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from podium.core.events import Event
 from podium.core.state import State
+from podium.engine.run_record import apply_record, record_of
 from podium.engine.written_files import (
     MARKER,
     WrittenFile,
@@ -32,7 +33,7 @@ from podium.runtime.stored_view import read_stored
 from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
 from podium.views.files.debug_dump import DUMP, dump_text
-from podium.views.files.summary import SUMMARY, summary_text
+from podium.views.files.summary import SUMMARY, parts_of, summary_text
 from podium.views.plain import encode_utf8
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.questions import Render, as_written, with_state
@@ -42,14 +43,8 @@ from podium.views.run.view import RunView
 SHARE: Final = 20
 """A patient caller waits this many times as long as the last write took."""
 
-SNAPSHOTS: Final[dict[str, Callable[[RunView], str | None]]] = {
-    files.RUN: files.run_text,
-    files.STATE: files.state_text,
-    files.MANIFEST: files.manifest_text,
-    SUMMARY: summary_text,
-    DUMP: dump_text,
-}
-"""A text that is None is not written."""
+
+SNAPSHOTS: Final = (files.RUN, files.STATE, files.MANIFEST, SUMMARY, DUMP)
 
 
 class RunFolder:
@@ -63,6 +58,7 @@ class RunFolder:
         render: Render = as_written,
         exporters: Sequence[RunExporter] = (),
         earlier: RunViewBuilder | None = None,
+        project: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._dir = run_dir
@@ -70,6 +66,9 @@ class RunFolder:
         self._render = render
         self._exporters = exporters
         self._clock = clock
+        self._project = project
+        self.faults: list[str] = []
+        """What the workflow wants and could not be done, such as a link to this folder."""
         self._builder = RunViewBuilder()
         self._earlier = earlier
         """Saves reading all events again, if an earlier owner wrote the lines of exactly these."""
@@ -201,16 +200,27 @@ class RunFolder:
             view = with_state(view, state, self._render)
         else:
             view = with_stored(view, read_stored(self._dir))
-        for name, text_of in SNAPSHOTS.items():
-            made = files.run_text(view, self._rows) if name == files.RUN else text_of(view)
+        for name, made in self._texts(view, state):
             if made is None:
                 continue
             text = self._mask.text(made)
             if self._written.get(name) != text:
                 atomic.write(self._dir / name, encode_utf8(text))
                 self._written[name] = text
+        if state is not None and self._project is not None and not self.faults:
+            fault = apply_record(state, self._dir, self._project)
+            self.faults += [] if fault is None else [fault]
         for exporter in self._exporters:
             exporter.write(view, self._events)
+
+    def _texts(self, view: RunView, state: State | None) -> Iterator[tuple[str, str | None]]:
+        """The snapshots; one that is None is not written."""
+        yield files.RUN, files.run_text(view, self._rows)
+        yield files.STATE, files.state_text(view)
+        yield files.MANIFEST, files.manifest_text(view)
+        parts = parts_of(record_of(state, self._dir))
+        yield SUMMARY, None if parts is None else summary_text(view, parts)
+        yield DUMP, dump_text(view)
 
     def _make_folder(self) -> None:
         if self._files:

@@ -57,7 +57,12 @@ async def own_run(
         log = open_log(store, host.run, run.workflow, host.run_dir)
         render = question_renderer(host.project)
         folder = RunFolder(
-            host.run_dir, host.mask, render=render, exporters=exporters, earlier=log.earlier_view()
+            host.run_dir,
+            host.mask,
+            render=render,
+            exporters=exporters,
+            earlier=log.earlier_view(),
+            project=host.project,
         )
         try:
             if log.state.ended is not None:
@@ -128,6 +133,7 @@ async def _written(folder: RunFolder, log: Log, host: Host) -> AsyncIterator[Non
         # Also after an interrupt: the files tell how far the run has come.
         with anyio.CancelScope(shield=True):
             await _write(folder, log)
+            log.refused.extend(folder.faults)
             await workspace.clear(host)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 STATE_DIR: Final = ".podium"
+EXPIRY: Final = "expires"
+"""The file of a run folder with the time, in milliseconds, after which `podium gc` may delete the run."""
 
 
 class ProjectPaths(NamedTuple):

@@ -193,11 +193,11 @@ EXPECTED_GAPS: dict[str, dict[str, set[str]]] = {
 def test_validate_and_convert_name_what_has_no_effect(tmp_path: Path) -> None:
     file = tmp_path / "flow.yaml"
     file.write_text(
-        "name: w\nstates:\n  go: {type: single, agent: claude, prompt: Go., transitions: {}}\nlogging:\n  runs_dir: x\n"
+        "name: w\nstates:\n  go: {type: single, agent: claude, prompt: Go., transitions: {}}\nlogging:\n  enabled: false\n"
     )
     [warning] = check(file).warnings
     assert (warning.line, warning.col) == (5, 3)
-    assert '"runs_dir" of logging has no effect' in warning.message
+    assert '"enabled" of logging has no effect' in warning.message
 
 
 AGENT = (

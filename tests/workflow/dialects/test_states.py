@@ -204,13 +204,18 @@ def test_an_unknown_entry_action_is_refused(project: ScriptedProject, action: st
     assert fault in caught.value.message
 
 
-def test_a_log_action_outside_a_terminal_state_is_said_to_have_no_effect(project: ScriptedProject) -> None:
+def test_a_log_action_is_the_log_of_its_step_and_that_of_the_start_of_the_first(
+    project: ScriptedProject,
+) -> None:
     text = MINIMAL.replace("next: draft}", "next: draft, on_enter: [{log: It begins}]}")
+    text = text.replace("type: fan-out", "type: fan-out\n    on_enter: [{log: Drafting}, {log: in parallel}]")
     path = project.write_workflow(text)
 
-    [warning] = check(path).warnings
-    assert '"log" of state "start" has no effect' in warning.message
-    assert warning.message in converted(path)
+    assert not check(path).warnings
+    assert "It begins; Drafting; in parallel" in converted(path)
+    run, _ = project.run(path)
+    audit = project.facade.paths.run_dir(run) / "audit.log"
+    assert "log       draft It begins; Drafting; in parallel" in audit.read_text()
 
 
 TASKED = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from podium.app.run.definition import discard_unused
 from podium.core.hash_chain import RunId
 from podium.core.types import Millis
 from podium.fast_dataclass import dataclass
+from podium.files.project_paths import EXPIRY
 from podium.git.branches import gc
 from podium.git.repository import find
 from podium.git.workdir.folder import discard
@@ -35,13 +37,18 @@ class ExpiredRun:
     """Whether its work has reached a branch; if not, the refs are all that is left of it."""
 
 
-def preview(project: Project, *, before: Millis, unlanded: bool = False) -> tuple[ExpiredRun, ...]:
-    """Ended runs that were created before a moment; runs whose work never landed only with `unlanded`."""
+def preview(
+    project: Project, *, before: Millis, now: Millis | None = None, unlanded: bool = False
+) -> tuple[ExpiredRun, ...]:
+    """Ended runs that were created before a moment, or whose `record.keep` is over.
+
+    Runs whose work never landed only with `unlanded`.
+    """
     refs = _refs(project)
     expired = (
         _expired(project, head, refs.get(head.run))
         for head in project.runtime.heads()
-        if _may_go(project, head, before)
+        if _may_go(project, head, before, now)
     )
     return tuple(run for run in expired if unlanded or run.landed or not run.refs)
 
@@ -61,9 +68,17 @@ def delete(project: Project, runs: Iterable[ExpiredRun]) -> None:
     discard_unused(project.paths.state_dir, project.runtime.heads())
 
 
-def _may_go(project: Project, head: RunHead, before: Millis) -> bool:
+def _may_go(project: Project, head: RunHead, before: Millis, now: Millis | None) -> bool:
     ended = head.status not in RUNNING
-    return ended and head.created < before and not project.runtime.is_owned(head.run)
+    is_old = head.created < before or (now is not None and _expires(project, head.run) < now)
+    return ended and is_old and not project.runtime.is_owned(head.run)
+
+
+def _expires(project: Project, run: RunId) -> float:
+    try:
+        return int((project.paths.run_dir(run) / EXPIRY).read_text("ascii"))
+    except (FileNotFoundError, ValueError):
+        return math.inf
 
 
 def _refs(project: Project) -> dict[str, gc.RunRefs]:

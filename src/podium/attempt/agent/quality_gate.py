@@ -1,7 +1,7 @@
 """Reads the verdict of a quality gate: proceed, retry or halt, with a score, issues and guidance.
 
 Unlike a review it names neither its request nor a tree, so it cannot judge work that changes files. Persona files of other tools
-ask for several spellings of the same fields; all of them are read.
+ask for several spellings of the same fields; all of them are read, and so are the words of a review.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from podium.workflow.contracts.contract import OutputFault
 Decision = Literal["approve", "reject", "abort"]
 
 DECISIONS: Final[Mapping[str, Decision]] = {"proceed": "approve", "retry": "reject", "halt": "abort"}
+REVIEW_WORDS: Final[Mapping[str, Decision]] = {"approve": "approve", "reject": "reject", "abort": "abort"}
 SCORES: Final = ("quality_score", "score", "overall", "overall_score")
 FEEDBACK: Final = ("retry_guidance", "feedback", "guidance", "reasoning", "summary")
 MOST: Final = 10
@@ -40,13 +41,13 @@ def schema(*, accepts_tests: bool = False) -> dict[str, Any]:
     return {**gate, "properties": properties}
 
 
-def is_answer(value: Any) -> bool:
-    """Whether a value is in this form, and not a review with its nonce."""
-    return isinstance(value, Mapping) and value.get("decision") not in DECISIONS.values()
-
-
-def read(value: Mapping[str, Any]) -> GateAnswer | OutputFault:
-    decision = DECISIONS.get(str(value.get("decision")).strip().lower())
+def read(value: Any) -> GateAnswer | OutputFault:
+    if not isinstance(value, Mapping):
+        return OutputFault(
+            "the answer is not a JSON object, but a quality gate answers with its decision in one"
+        )
+    word = str(value.get("decision")).strip().lower()
+    decision = DECISIONS.get(word) or REVIEW_WORDS.get(word)
     if decision is None:
         return OutputFault(
             f"the decision is {value.get('decision')!r}, but a quality gate answers proceed, retry or halt"
@@ -54,7 +55,7 @@ def read(value: Mapping[str, Any]) -> GateAnswer | OutputFault:
     score = next((value[key] for key in SCORES if value.get(key) is not None), None)
     if score is not None and not _is_score(score):
         return OutputFault(f"the score is {score!r}, but it must be a number from 1 to {MOST}")
-    issues = value.get("issues") or ()
+    issues = value.get("issues") or value.get("findings") or ()
     findings = tuple(_findings(issues)) if isinstance(issues, list | tuple) else ()
     feedback = "\n\n".join(dict.fromkeys(str(value[key]) for key in FEEDBACK if value.get(key)))
     accepted = value.get(ACCEPTED)
@@ -63,8 +64,8 @@ def read(value: Mapping[str, Any]) -> GateAnswer | OutputFault:
 
 
 def in_own_words(value: Any, verdict: Verdict) -> Any:
-    """The answer as it was given; a review, which was accepted as well, in the words of this form."""
-    if is_answer(value):
+    """The answer as it was given; one in the words of a review is written in those of this form."""
+    if isinstance(value, Mapping) and value.get("decision") not in REVIEW_WORDS:
         return value
     words = {decision: word for word, decision in DECISIONS.items()}
     answer = {

@@ -61,7 +61,7 @@ def verdict_of(
     answer = Value(structured[1]) if structured[0] else read_json(text)
     if isinstance(answer, OutputFault):
         return answer if phrase is None else _rejection_by_text(text, tree)
-    if scope.form == "quality_gate" and quality_gate.is_answer(answer.value):
+    if scope.form == "quality_gate":
         judged = quality_gate.read(answer.value)
         if isinstance(judged, OutputFault):
             return judged

@@ -258,6 +258,7 @@ def _entry_event(
         feedback=_feedback(state, scope, pending),
         stale=pending.stale,
         not_ready=_is_not_ready(state, scope, step, pending),
+        about=step.log,
         adopt=adopt,
         claim=pending.claim,
         after=after,

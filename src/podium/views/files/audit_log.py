@@ -51,7 +51,12 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
     """The audit line of an event, or None. The builder must already have the event."""
     match event:
         case events.StepEntered():
-            return None  # First, because it is frequent.
+            # First, because it is frequent.
+            return (
+                f"log       {event.path} {one_line(event.about)}"
+                if event.role == "step" and event.about
+                else None
+            )
         case events.AttemptEnded():
             if event.verdict is None:
                 return None

@@ -224,7 +224,8 @@ def _transition(event: Event, builder: RunViewBuilder) -> dict[str, Any] | None:
     match event:
         case events.StepEntered():
             entry = {"ts": iso(event.at), "event": "enter", "state": event.path, "visit": event.visit}
-            return {**entry, "role": event.role, "feedback": list(event.feedback)}
+            log = {"log": event.about} if event.role == "step" and event.about else {}
+            return {**entry, "role": event.role, "feedback": list(event.feedback), **log}
         case events.StepEnded():
             return _leave_entry(event, builder) if event.path else None
         case events.RunEnded():

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from podium.core.types import Millis
+from podium.views.files.summary_outputs import (
+    audits_of,
+    consensus,
+    determination,
+    final_result,
+    phases,
+    quote,
+    written_files,
+)
 from podium.views.format import duration, iso
 from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.advice import advice_in
 from podium.views.run.view import RunView, StepView, duration_of, elapsed
-from podium.views.text.costs import attempts_text, cost, fallback_text, limit_text, outcome_text, usage_text
+from podium.views.text.costs import (
+    attempts_text,
+    cost,
+    fallback_text,
+    limit_text,
+    outcome_text,
+    run_cost,
+    usage_text,
+)
 from podium.views.text.landing import landing_note, landing_words, landings
 from podium.views.text.next_steps import next_steps, waits_for
 
@@ -19,18 +36,40 @@ MOST_ROWS: Final = 200
 """The maximum number of rows of a table; run.json has the rest."""
 
 
-def summary_text(view: RunView) -> str:
+class SummaryParts(NamedTuple):
+    """What a summary may show, as `record.summary` says."""
+
+    tokens: bool = True
+    scores: bool = True
+    previews: bool = True
+
+
+EVERYTHING: Final = SummaryParts()
+
+
+def parts_of(record: Mapping[str, Any]) -> SummaryParts | None:
+    """The parts that a workflow's `record` allows; None for no summary."""
+    parts = record.get("summary", True)
+    if not isinstance(parts, Mapping):
+        return SummaryParts(previews=record.get("outputs", True)) if parts else None
+    parts = {name: bool(parts[name]) for name in SummaryParts._fields if name in parts}
+    return SummaryParts(**{"previews": record.get("outputs", True), **parts})
+
+
+def summary_text(view: RunView, shows: SummaryParts = EVERYTHING) -> str:
     parts = [
         _title(view),
         _inputs(view),
         _step_table(view),
         _table("Gates", ("gate", "outcome", "reason"), _gates(view)),
         _table("Reviews", ("reviewer", "verdict", "score", "findings", "tree"), _reviews(view)),
+        *(_phases(view, shows)),
+        _audits(view) if shows.scores else "",
         _table("People", ("question", "answer", "by", "text"), _people(view)),
         _table("Advice", ("question", "rule", "decision", "by", "reason"), _advice(view)),
         _cost(view),
-        _table("Agents", ("agent", "model", "calls", "input", "cached", "output", "cost"), _agents(view)),
-        _table("Context windows", ("step", "agent", "used", "health", "advice"), _windows(view)),
+        *(_tokens(view) if shows.tokens else ()),
+        _final(view, shows),
         _result(view),
         _next_commands(view),
     ]
@@ -125,19 +164,77 @@ def _cost(view: RunView) -> str:
     return "\n".join(["## Cost", "", f"{usage_text(view)}.", *limits])
 
 
+def _phases(view: RunView, shows: SummaryParts) -> Iterator[str]:
+    columns = ("agent", "words", "tokens", "cost", "preview")
+    for path, rows in phases(view):
+        shown = [(*map(_cell, row[:-1]), _cell(row[-1])) if shows.previews else row[:-1] for row in rows]
+        yield _table(f"Phase `{path}`", columns if shows.previews else columns[:-1], shown)
+
+
+def _audits(view: RunView) -> str:
+    audits = list(audits_of(view))
+    rows = [
+        (
+            f"`{audit.step}`",
+            _cell(audit.decision),
+            "" if audit.score is None else f"{audit.score:g}/10",
+            _cell(", ".join(f"{name} {score:g}" for name, score in audit.scores.items())),
+        )
+        for audit in audits
+        if audit.score is not None or audit.scores
+    ]
+    table = _table("Audit scores", ("judge", "decision", "overall", "scores"), rows)
+    lines = [_cell(line, 400) for line in consensus(audits)]
+    agreed = "\n".join(["## Audit consensus", "", *lines]) if lines else ""
+    return "\n\n".join(part for part in (table, agreed) if part)
+
+
+def _final(view: RunView, shows: SummaryParts) -> str:
+    final = final_result(view)
+    last = determination(view, final)
+    parts = []
+    if final is not None:
+        lines = [
+            "## Final result",
+            "",
+            f"**Words:** {len(final.text.split()):,}",
+            f"**File:** `{final.file}`",
+        ]
+        lines += ["", *(line.replace("<", "&lt;") for line in quote(final.text))] if shows.previews else []
+        parts.append("\n".join(lines))
+    if last and shows.previews:
+        parts.append("\n".join(["## Final determination", "", _cell(last, 1_000)]))
+    return "\n\n".join(parts)
+
+
+def _tokens(view: RunView) -> Iterator[str]:
+    columns = ("agent", "model", "calls", "input", "cached", "output", "cost")
+    yield _table("Agents", columns, [*_agents(view), *_total(view)])
+    columns = ("step", "agent", "used", "window", "percent", "health", "advice")
+    yield _table("Context windows", columns, _windows(view))
+
+
 def _agents(view: RunView) -> Iterator[tuple[str, ...]]:
     for agent in view.agents:
         counts = (f"{count:,}" for count in (agent.calls, agent.input, agent.cached, agent.output))
         yield _cell(agent.agent), _cell(agent.model), *counts, cost(agent)
 
 
+def _total(view: RunView) -> Iterator[tuple[str, ...]]:
+    if len(view.agents) > 1:
+        names = ("calls", "input", "cached", "output")
+        counts = (f"**{sum(getattr(agent, name) for agent in view.agents):,}**" for name in names)
+        yield "**total**", "", *counts, f"**{run_cost(view)}**"
+
+
 def _windows(view: RunView) -> Iterator[tuple[str, ...]]:
-    """The context windows of the last attempts that are nearly full."""
+    """The fullest context window of each step that has one, as its newest visit left it."""
     for step in view.steps:
-        full = step.result.get("context") if step.result else None
-        if isinstance(full, Mapping) and full.get("advice"):
+        full = step.result.get("context") if step.result and not step.stale else None
+        if isinstance(full, Mapping):
             agent = _cell(as_text(step.result.get("agent")))
-            yield f"`{step.path}`", agent, f"{full['percent']}%", str(full["health"]), str(full["advice"])
+            counts = (f"{full['used']:,}", f"{full['window']:,}", f"{full['percent']}%")
+            yield f"`{step.path}`", agent, *counts, str(full["health"]), str(full["advice"])
 
 
 def _result(view: RunView) -> str:
@@ -152,6 +249,7 @@ def _result(view: RunView) -> str:
         lines.append(f"- `{step.path}` {landing_words(step, '`')}")
         if landing_note(step):
             lines.append(f"  **{_cell(landing_note(step), 2_000)}**")
+    lines += [f"- wrote `{_cell(path)}`" for path in written_files(view)[:MOST_ROWS]]
     for name, value in view.outputs.items():
         lines.append(f"- output **{name}**: {_cell(as_text(value), 300)}")
     return "\n".join(lines)

@@ -182,7 +182,7 @@ def compile_step(context: CompileContext, name: str, raw: RawStep, names: Names)
 
 
 def with_description(context: CompileContext, raw: RawStep, step: Step) -> Step:
-    return step._replace(description=raw.description, line=context.line(raw.path))
+    return step._replace(description=raw.description, log=raw.log, line=context.line(raw.path))
 
 
 def _limits(context: CompileContext, raw: RawStep) -> Limits:

@@ -108,13 +108,21 @@ class PolicyRule(Raw):
     veto: Duration | None = None
 
 
+class SummaryParts(Raw):
+    tokens: bool = True
+    scores: bool = True
+    previews: bool = True
+
+
 class Record(Raw):
+    summary: bool | SummaryParts | None = None
     prompts: bool | None = None
     inputs: bool | None = None
     outputs: bool | None = None
     stdout: bool | None = None
     reasoning: bool | None = None
     keep: Duration | None = None
+    link: str | None = None
 
 
 class StepDefaults(Raw):

@@ -146,6 +146,7 @@ class Step(StepOrGate):
     noun: ClassVar[str] = "step"
     verbs: ClassVar[tuple[str, ...]] = VERBS
 
+    log: str = ""
     role: OneOrMore | None = None
     agent: OneOrMore | None = None
     model: str | None = None

@@ -133,6 +133,8 @@ class CommandConversation:
         answer = self._read(result.text)
         return replace(
             result,
+            # One call holds its input and its output in the window.
+            context=result.usage.input + result.usage.output or None,
             value=answer.value,
             has_value=answer.has_value,
             trouble=answer.trouble,

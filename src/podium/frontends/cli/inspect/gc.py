@@ -37,13 +37,13 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print what would be or was deleted as JSON.")
 def command(project: Project, age: str, unlanded: bool, yes: bool, as_json: bool) -> int:
-    """List ended runs older than AGE and delete them after confirmation.
+    """List ended runs older than AGE, or than `record.keep` of their workflow, and delete them after confirmation.
 
     Deletes a run's log, records, artifacts and refs. Unfinished runs are kept, and so are runs whose work has
     not landed, unless --unlanded is given. Without a terminal, nothing is deleted unless --yes is given.
     """
-    before = Millis(wall_clock() - _millis(age))
-    runs = project.commands.expired(before=before, unlanded=unlanded)
+    now = wall_clock()
+    runs = project.commands.expired(before=Millis(now - _millis(age)), now=now, unlanded=unlanded)
     agreed = bool(runs) and (yes or _ask(runs, quiet=as_json))
     if agreed:
         with ProgressLine("deleted runs", len(runs)) as line:

@@ -124,7 +124,7 @@ ACTIONS: Final = Part(
     "states.NAME.on_enter",
     {
         **translated(
-            log="in a terminal state, the message of the run's end; elsewhere no effect, since every run logs its states",
+            log="`log` of the step, a line of audit.log and state_log.jsonl; in a terminal state, the message of the run's end; in the initial state, `log` of the first step",
             validate="nothing: input files must exist in every run",
             generate="nothing: every run has a run_summary.md",
         )
@@ -224,12 +224,14 @@ PLAIN: Final = Part(
 LOGGING: Final = Part(
     "logging",
     {
-        **translated(capture="`record`"),
-        "retention_days": without_effect("runs are deleted by podium gc --older-than"),
+        **translated(
+            capture="`record`",
+            summaries="`record.summary`",
+            retention_days="`record.keep`: when `podium gc` may delete the run",
+            runs_dir="`record.link`: the folder of the run is linked there",
+            run_id_format="`record.link`: the name of the link, with `{date}`, `{time}` and the inputs; the id of the run is made from its start time",
+        ),
         "enabled": without_effect("every run has a log, which it is resumed from", True),
-        "runs_dir": without_effect("runs are in .podium/runs"),
-        "run_id_format": without_effect("the id of a run is made from its start time"),
-        "summaries": Key("translated", "see its keys below"),
     },
 )
 CAPTURE: Final = Part(
@@ -247,14 +249,12 @@ CAPTURE: Final = Part(
 )
 SUMMARIES: Final = Part(
     "logging.summaries",
-    {
-        "generate_markdown": without_effect("every run has a run_summary.md", True),
-        "include_token_summary": without_effect("the summary always has it", True),
-        "include_previews": without_effect(
-            "the summary has no previews; `podium show` and `podium logs` have the text", False
-        ),
-        "include_scores": without_effect("the summary always has the scores of reviews", True),
-    },
+    translated(
+        generate_markdown="`record.summary: false` if it is false",
+        include_token_summary="`record.summary.tokens`",
+        include_previews="`record.summary.previews`",
+        include_scores="`record.summary.scores`",
+    ),
 )
 
 REGISTER: Final = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -34,6 +35,11 @@ RULES: Final = {
     "transition_limit": "transitions",
     "timeout": "time",
     "cost_limit": "usd",
+}
+SUMMARIES: Final = {
+    "include_token_summary": "tokens",
+    "include_scores": "scores",
+    "include_previews": "previews",
 }
 HARD: Final = {"max_transitions_hard": "transitions", "max_runtime_hard": "time", "max_cost_hard": "usd"}
 
@@ -123,4 +129,25 @@ def _record(node: Node | None) -> Any:
     record = {
         CAPTURED[key]: value for key, value in fields(entries.get("capture")).items() if key in CAPTURED
     }
-    return {**record, "keep": None if days is None else new_node(f"{days.value}d", days)}
+    return {
+        **record,
+        "summary": _summary(entries.get("summaries")),
+        "keep": None if days is None else new_node(f"{days.value}d", days),
+        "link": _link(entries.get("runs_dir"), entries.get("run_id_format")),
+    }
+
+
+def _summary(node: Node | None) -> Any:
+    entries = fields(node)
+    markdown = entries.get("generate_markdown")
+    if node is None or (markdown is not None and markdown.value is False):
+        return None if node is None else new_node(False, node)
+    return {native: entries[key] for key, native in SUMMARIES.items() if key in entries} or None
+
+
+def _link(folder: Node | None, name: Node | None) -> Node | None:
+    """The name of the run's folder in the project; without a format the run is named by its id."""
+    if folder is None and name is None:
+        return None
+    path = posixpath.join(text(folder) or "runs", text(name) or "{run}")
+    return new_node(path, folder or name)  # type: ignore[arg-type]  # one of them is there

@@ -43,6 +43,8 @@ class States:
     ends: Mapping[str, Any]
     """By the name of a terminal state: `end` or `fail`, or that word with a message."""
     names: Names
+    start: Node | None
+    """The initial state."""
     personas: frozenset[str]
     """Agents of the file that have a persona of their own and therefore become roles."""
 
@@ -95,6 +97,7 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
     ends: dict[str, Any] = dict(ENDS)
     work: dict[str, Node] = {}
     first: str | None = None
+    start: Node | None = None
     for name, state in states.items():
         kind = text(fields(state).get("type"))
         _check_actions(name, state, translation)
@@ -105,7 +108,7 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
             )
         elif kind == "initial":
             translation.check_part(state, f'state "{name}"', keys.INITIAL)
-            first = first or _first(name, state, states, translation)
+            first, start = first or _first(name, state, states, translation), start or state
         elif kind == "terminal":
             translation.check_part(state, f'state "{name}"', keys.TERMINAL)
             ends[name] = _ending("fail" if _is_error(state) else "end", state)
@@ -117,7 +120,7 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
     personas = frozenset(
         name_of(name) for name, agent in fields(agents).items() if "persona" in fields(agent)
     )
-    return States(work, ends, Names(work), personas)
+    return States(work, ends, Names(work), start, personas)
 
 
 def _first(name: str, state: Node, states: Mapping[str, Node], translation: Translation) -> str | None:
@@ -146,8 +149,7 @@ def kind_of(state: Node) -> str:
 
 
 def _check_actions(name: str, state: Node, translation: Translation) -> None:
-    """Every run has a log of its transitions and a summary, and an input file must exist anyway, so actions only matter
-    in a terminal state: the text of its `log` becomes the message of the run."""
+    """Every run has a summary, and an input file must exist anyway, so only the text of a `log` is carried over."""
     for action in items(fields(state).get("on_enter")):
         translation.check_part(action, f'on_enter of "{name}"', keys.ACTIONS)
         for word, node in fields(action).items():
@@ -155,12 +157,19 @@ def _check_actions(name: str, state: Node, translation: Translation) -> None:
             if allowed and node.value not in allowed:
                 hint = did_you_mean(str(node.value), allowed) or f"use one of {', '.join(allowed)}"
                 translation.add_problem(node, 2, f'on_enter does not support {word}: "{node.value}"', hint)
-            if word == "log" and text(fields(state).get("type")) != "terminal":
-                message = f'"log" of state "{name}" has no effect: the log of the run records that the state was entered'
-                translation.add_warning(node, message)
 
 
 def _ending(word: str, state: Node) -> Any:
     """Where a terminal state leads, with the text of its last log action."""
-    logs = [node for action in items(fields(state).get("on_enter")) if (node := fields(action).get("log"))]
+    logs = _logs(state)
     return {word: new_node(logs[-1].value, logs[-1])} if logs else word
+
+
+def _logs(state: Node) -> list[Node]:
+    return [node for action in items(fields(state).get("on_enter")) if (node := fields(action).get("log"))]
+
+
+def log_of(*states: Node | None) -> Node | None:
+    """The texts that are logged when these states are entered one after the other."""
+    logs = [node for state in states if state is not None for node in _logs(state)]
+    return new_node("; ".join(str(node.value) for node in logs), logs[0]) if logs else None

@@ -19,7 +19,7 @@ from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.states.file_flow import FileFlow, file_flow
 from podium.workflow.dialects.states.roles import TASK
 from podium.workflow.dialects.states.settings import settings
-from podium.workflow.dialects.states.states import TRANSITIONS, WORDS, States, kind_of, read_states
+from podium.workflow.dialects.states.states import TRANSITIONS, WORDS, States, kind_of, log_of, read_states
 from podium.workflow.dialects.translation import Kind, Translation, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -68,7 +68,11 @@ def _step(  # everything around a state
     entries = fields(state)
     translation.check_part(state, f'state "{name}"', keys.STATES[kind_of(state)])
     # Without a prompt, the description becomes the prompt.
-    native: dict[str, Any] = {"description": entries.get("description") if "prompt" in entries else None}
+    is_first = next(iter(states.work)) == name
+    native: dict[str, Any] = {
+        "description": entries.get("description") if "prompt" in entries else None,
+        "log": log_of(states.start if is_first else None, state),
+    }
     match text(entries.get("type")):
         case "human-approval":
             native |= _approval(name, state, files)
