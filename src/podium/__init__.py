@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from podium.errors import (
         AgentError,
+        ApprovalTimeoutError,
         ConfigurationError,
+        ModelNotFoundError,
         NotApproved,
         PathViolation,
         PodiumError,
         RunFailed,
+        WorkflowError,
     )
     from podium.frontends.api.functions import (
         Workflow,
@@ -30,13 +33,15 @@ if TYPE_CHECKING:
         start,
         start_async,
     )
-    from podium.frontends.api.refine import Refinement, Turn, refine
+    from podium.frontends.api.refine import Refinement, Turn, refine, refine_async
     from podium.views.run.view import RunView
 
 __version__ = "0.1.0"
 __all__ = [
     "AgentError",
+    "ApprovalTimeoutError",
     "ConfigurationError",
+    "ModelNotFoundError",
     "NotApproved",
     "PathViolation",
     "PodiumError",
@@ -45,6 +50,7 @@ __all__ = [
     "RunView",
     "Turn",
     "Workflow",
+    "WorkflowError",
     "__version__",
     "answer",
     "answer_async",
@@ -54,6 +60,7 @@ __all__ = [
     "events_async",
     "load",
     "refine",
+    "refine_async",
     "reject",
     "reject_async",
     "resume",

@@ -59,8 +59,19 @@ class AgentError(PodiumError):
     code = "agent"
 
 
+class ModelNotFoundError(AgentError):
+    """Raised only by the Python API: the server of an agent does not have its model."""
+
+    code = "model"
+
+
 class NotApproved(PodiumError):
     """Raised only by the Python API, and only on request, because the last version is also a result."""
+
+
+WorkflowError = PodiumError
+ApprovalTimeoutError = NotApproved
+"""The names that programs with a loop of a writer and a reviewer usually give to these two."""
 
 
 class DiskFault(PodiumError):
