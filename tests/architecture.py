@@ -47,6 +47,7 @@ INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("state",),
         ("effects", "messages", "codec"),
         ("events",),
+        ("run_events",),
         ("model",),
         ("policy", "payloads", "addresses", "step_settings"),
         ("expressions",),

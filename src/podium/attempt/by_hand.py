@@ -26,7 +26,7 @@ from podium.attempt.workspace.workspace import CaptureRefused, Workspace, commit
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.templates import fill_argv
 from podium.core.types import MicroUsd
-from podium.git.branches.person_worktree import add_worktree, is_worktree
+from podium.git.branches.user_worktree import add_worktree, is_worktree
 from podium.git.repository import read_outer_rules, tree_with_uncommitted, trees
 from podium.git.trees.snapshot import read_snapshot
 from podium.ports.agent import AgentResult

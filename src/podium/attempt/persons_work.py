@@ -13,7 +13,7 @@ from podium.attempt.workspace.workspace import CaptureRefused, start_of
 from podium.core.addresses import without_visits
 from podium.core.events import AttemptStarted
 from podium.core.types import Tree
-from podium.git.branches.person_worktree import is_worktree, tree_in
+from podium.git.branches.user_worktree import is_worktree, tree_in
 from podium.git.repository import Repository, component, tree_of, tree_with_uncommitted
 from podium.git.trees.merge import Clashed, join
 

@@ -10,28 +10,33 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from podium.core.payloads import (
-    SCHEMA_VERSION,
     Amounts,
     ChosenRoute,
     RefusedMember,
     Result,
-    RunFacts,
     Verdict,
 )
-from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, Role, RunStatus, Tree, Unit
+from podium.core.run_events import (
+    CancelAsked,
+    GuidanceGiven,
+    LimitRaised,
+    RunEnded,
+    RunPaused,
+    RunRecovered,
+    RunResumed,
+    RunStarted,
+)
+from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, Role, Tree
 from podium.fast_dataclass import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class RunStarted:
-    at: Millis
-    run: RunFacts
-    fingerprint: str
-    inputs: Mapping[str, Any]
-    env: Mapping[str, str]
-    tree: Tree | None = None
-    no_human: bool = False
-    version: int = SCHEMA_VERSION
+__all__ = [
+    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptQueued", "AttemptStarted",
+    "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
+    "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised",
+    "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted",
+    "SignalReceived", "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded",
+    "WaitStarted"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,65 +322,6 @@ class JumpAsked:
     target: int
     by: str
     why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CancelAsked:
-    at: Millis
-    by: str
-    reason: str = ""
-    force: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RunPaused:
-    at: Millis
-    by: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunResumed:
-    at: Millis
-    by: str
-
-
-@dataclass(frozen=True, slots=True)
-class GuidanceGiven:
-    at: Millis
-    by: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class LimitRaised:
-    at: Millis
-    ledger: Address
-    unit: Unit
-    to: int
-    by: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecovered:
-    """A new owner took over the run.
-
-    The time since the last event is not working time. Calls in `lost` were interrupted: they count and are made again.
-    """
-
-    at: Millis
-    epoch: int
-    lost: tuple[Address, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnded:
-    at: Millis
-    status: RunStatus
-    outcome: Outcome
-    reason: Reason
-    exit: int
-    outputs: Mapping[str, Any]
-    message: str = ""
 
 
 InstanceEvent: TypeAlias = (

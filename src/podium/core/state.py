@@ -340,10 +340,9 @@ def _change(draft: Any, **changes: Any) -> Any:
     return draft
 
 
-_Opened: Any = dataclass(slots=True)(
+_Opened: Any = dataclass(slots=True)(  # The class of a draft: the same fields, but mutable.
     type("State", (), {"__annotations__": State.__annotations__, "_replace": _change})
 )
-"""The class of a draft: the same fields, but mutable."""
 
 _values: Final = attrgetter(*State.__annotations__)
 

@@ -32,13 +32,14 @@ from podium.redaction.mask import Mask
 from podium.runtime.stored_view import read_stored
 from podium.views.files import growing_logs
 from podium.views.files import snapshot as files
-from podium.views.files.debug_dump import DUMP, dump_text
+from podium.views.files.run_json import dump_text
 from podium.views.files.summary import SUMMARY, parts_of, summary_text
 from podium.views.plain import encode_utf8
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.questions import Render, as_written, with_state
 from podium.views.run.stored_text import with_stored
 from podium.views.run.view import RunView
+from podium.views.text.next_steps import DUMP
 
 SHARE: Final = 20
 """A patient caller waits this many times as long as the last write took."""

@@ -8,8 +8,15 @@ from typing import Any, Final, assert_never
 
 from podium.core.expressions.nodes import ExprError
 from podium.core.model import Block, Call, Members, Review, Target
-from podium.core.queries.graph import SCOPES, body_of, descendants_of, fresh_children, order_of, workflow_of
-from podium.core.queries.routes import targets_of
+from podium.core.queries.graph import (
+    SCOPES,
+    body_of,
+    descendants_of,
+    fresh_children,
+    order_of,
+    targets_of,
+    workflow_of,
+)
 from podium.core.queries.step_results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.tasks.task import Excerpt

@@ -43,9 +43,8 @@ from podium.git.branches.land import (
     land,
     prepare,
 )
-from podium.git.branches.publish import Unpublished, publish
+from podium.git.branches.publish import Unpublished, publish, stash
 from podium.git.branches.pull_request import default_remote, merge_request, open_request, program_for
-from podium.git.branches.stash import stash
 from podium.git.repository import (
     Repository,
     Signature,

@@ -17,9 +17,17 @@ from podium.core.events import StepEnded, StepEntered
 from podium.core.model import Git, Step
 from podium.core.queries.branch_trees import base_in_graph, base_of_adopted, earlier_writers, tree_of
 from podium.core.queries.claims import Claim, overlap
-from podium.core.queries.graph import BLOCKS, HALTED, LOOPS, TO_A_PERSON, TOGETHER, builders_on, child_step
+from podium.core.queries.graph import (
+    BLOCKS,
+    HALTED,
+    LOOPS,
+    TO_A_PERSON,
+    TOGETHER,
+    builders_on,
+    child_step,
+    target_after,
+)
 from podium.core.queries.rebases import rebase_for
-from podium.core.queries.routes import target_after
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
 from podium.core.types import CONTINUING_OUTCOMES, ONTO, Address, Millis, Outcome, Reason, Tree
 

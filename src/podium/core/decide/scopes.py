@@ -19,9 +19,8 @@ from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Block, Call, Check, Command, ForEach, Gates, Members, Repeat, Review, Target
 from podium.core.policy import PassRule
 from podium.core.queries.evaluate import count_of, try_condition
-from podium.core.queries.graph import builders_on, fresh_children, is_accepted
+from podium.core.queries.graph import builders_on, fresh_children, is_accepted, target_after
 from podium.core.queries.names import InstanceNames
-from podium.core.queries.routes import target_after
 from podium.core.state import Instance, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Millis
 

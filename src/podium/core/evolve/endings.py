@@ -14,8 +14,7 @@ from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.evolve.scopes import side_of
 from podium.core.guidance import after_end
 from podium.core.model import ForEach
-from podium.core.queries.graph import HALTED, PRICE, dependents_of, is_accepted, join_of
-from podium.core.queries.routes import target_after
+from podium.core.queries.graph import HALTED, PRICE, dependents_of, is_accepted, join_of, target_after
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
 from podium.core.types import Address, Tree
 

@@ -21,15 +21,15 @@ from podium.core.model import (
     Review,
     ScopeVerb,
     Step,
+    Target,
     Verb,
     Workflow,
     Write,
 )
-from podium.core.queries.routes import target_after
 from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
 from podium.core.step_settings import Prompt
-from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, Role, Tree
+from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, Outcome, Role, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
 BLOCKS: Final = (Block, Call)
@@ -263,3 +263,21 @@ def live_children(state: State, scope: Instance) -> tuple[Address, ...]:
         if visit is not None and state.instances[visit.path].phase != "ended":
             addresses.append(visit.path)
     return tuple(addresses)
+
+
+def target_after(step: Step, ending: StepEnded) -> Target | None:
+    """The target of an ended step; None if its file has none for the outcome."""
+    target = step.on.get(ending.outcome)
+    if target is None or not target.choices:
+        return target
+    chosen = -1 if ending.route is None else ending.route.entry
+    return target.choices[chosen].target if 0 <= chosen < len(target.choices) else None
+
+
+def targets_of(step: Step) -> Iterator[tuple[Outcome, Target]]:
+    """Every target that an outcome may lead to."""
+    for outcome, target in step.on.items():
+        for choice in target.choices:
+            yield outcome, choice.target
+        if not target.choices:
+            yield outcome, target

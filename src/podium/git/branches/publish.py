@@ -1,13 +1,16 @@
-"""Publishes a run's work as a separate branch, locally and on a remote, never by force."""
+"""Publishes a run's work as a separate branch, locally and on a remote, never by force, or as an entry of `git stash`."""
 
 from __future__ import annotations
 
+from typing import Final
+
+from podium.core.types import Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
 from podium.git.branches.land import check_branch
 from podium.git.branches.user_worktree import worktree_of
 from podium.git.command import run
-from podium.git.repository import Repository, commit_of, personal, refs
+from podium.git.repository import Repository, Signature, commit_of, personal, refs, tree_of, write_commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +74,30 @@ def _push(repository: Repository, commit: str, branch: str, remote: str) -> str 
         remote, f"{commit}:refs/heads/{branch}", codes=(0, 1, 128),
     )  # fmt: skip
     return (answer.err.strip() or answer.out.decode().strip()) if answer.code else None
+
+
+STASH: Final = "refs/stash"
+
+
+def stash(repository: Repository, tree: Tree, base: str, *, message: str, signature: Signature) -> str:
+    """The commit of the entry; idempotent, because the same work gives the same commit.
+
+    An entry has two parents: the commit that the work is based on, and one of the index, which has no changes here.
+    """
+    index = write_commit(
+        repository,
+        tree_of(repository, base),
+        parents=(base,),
+        message=f"index: {message}",
+        signature=signature,
+    )
+    commit = write_commit(repository, tree, parents=(base, index), message=message, signature=signature)
+    if commit not in _entries(repository):
+        # As `git stash store` does, which needs a work tree.
+        run(refs(repository), "update-ref", "--create-reflog", "-m", message, STASH, commit)
+    return commit
+
+
+def _entries(repository: Repository) -> list[str]:
+    listed = run(refs(repository), "log", "--walk-reflogs", "--format=%H", STASH, "--", codes=(0, 128))
+    return listed.out.decode().split() if listed.code == 0 else []

@@ -1,4 +1,5 @@
-"""The user's work tree when its branch moves: finds files in the way, and updates the checked-out files."""
+"""The user's work trees: what is in the way when a branch moves, updating the checked-out files, and a tree of its own for a
+step that a person does."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ from typing import Final
 from podium.core.types import Tree
 from podium.fast_dataclass import dataclass
 from podium.git.command import Answer, Git, GitError, run, text
-from podium.git.repository import Repository, personal, read_head, read_uncommitted, refs
+from podium.git.repository import (
+    Repository,
+    personal,
+    read_head,
+    read_uncommitted,
+    refs,
+    tree_with_uncommitted,
+)
 from podium.git.trees.diff import Change, changes
 from podium.git.trees.listing import MODULE
 from podium.git.trees.names import escape_path
@@ -166,3 +174,19 @@ def _retry_locked(checkout: Repository, call: Callable[[], Answer]) -> Answer:
                 hint=f"wait until the other git process ends; if there is none, run: rm {lock}",
             )
         time.sleep(PAUSE_S)
+
+
+def add_worktree(repository: Repository, commit: str, folder: Path, branch: str) -> None:
+    """Check out a commit in a new folder; a branch of an earlier worktree at this place is replaced."""
+    run(personal(repository), "worktree", "add", "--quiet", "--force", "-B", branch, str(folder), commit)
+
+
+def is_worktree(folder: Path) -> bool:
+    return (folder / ".git").is_file()
+
+
+def tree_in(repository: Repository, folder: Path) -> Tree:
+    """The files of a worktree as they are now, through a copy of its index."""
+    git = Git(folder / ".git", marker=repository.marker)
+    git_dir = Path(text(git, "rev-parse", "--absolute-git-dir"))
+    return tree_with_uncommitted(replace(repository, root=folder, git_dir=git_dir))

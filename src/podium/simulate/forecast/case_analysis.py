@@ -28,8 +28,7 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.policy import NO_LIMITS, Limits
-from podium.core.queries.graph import WORK
-from podium.core.queries.routes import targets_of
+from podium.core.queries.graph import WORK, targets_of
 from podium.core.queries.static_names import UNKNOWN
 from podium.core.types import Address
 from podium.fast_dataclass import dataclass, replace

@@ -13,7 +13,7 @@ from podium.core.decide.breaker import is_cycle
 from podium.core.evolve.scopes import TRAIL_KEPT
 from podium.core.model import Agent, Block, Step, Target
 from podium.core.policy import Breaker
-from podium.core.queries.routes import targets_of
+from podium.core.queries.graph import targets_of
 from podium.core.types import CONTINUING_OUTCOMES, Outcome
 from podium.fast_dataclass import dataclass
 from podium.simulate.forecast.breaker_costs import (

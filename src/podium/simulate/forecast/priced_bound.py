@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from podium.core.model import Agent, Block, Call, Step, Workflow
 from podium.core.policy import Limits
-from podium.core.queries.routes import targets_of
+from podium.core.queries.graph import targets_of
 from podium.fast_dataclass import replace
 from podium.simulate.forecast.case_analysis import (
     AttemptCost,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
+from podium.core.addresses import without_visit
 from podium.core.types import Millis
 from podium.views.format import iso, iso_or_none
 from podium.views.plain import as_text
+from podium.views.run.advice import advice_in
 from podium.views.run.features import FeatureProgress, features_of
 from podium.views.run.findings import ReviewHistory, in_view, reviews_of
 from podium.views.run.view import (
@@ -179,3 +183,21 @@ def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
 
 def _limit(limit: LimitView) -> dict[str, float]:
     return {"limit": limit.limit, "used": limit.used, "reserved": limit.reserved}
+
+
+def dump_text(view: RunView) -> str | None:
+    """The context of a run that was stopped by the decision `dump_context`; None if no decision asked for it."""
+    advice = list(advice_in(view.steps))
+    if not any(each.decision == "dump_context" for each in advice):
+        return None
+    steps = [step for step in view.steps if step.role == "step" and step.parent == ""]
+    dump = {
+        "advice": [each._asdict() for each in advice],
+        "state_visits": dict(Counter(without_visit(step.path) for step in steps)),
+        "transition_history": [step.path for step in steps],
+        "transition_count": len(steps),
+        "quality_scores": {step.path: step.score for step in steps if step.score is not None},
+        "outputs": {step.path: step.result.get("text") for step in view.steps if step.result.get("text")},
+        "run": run_data(view, view.at),
+    }
+    return json.dumps(dump, ensure_ascii=False, indent=2, default=str) + "\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
 from podium.core import model
-from podium.core.queries.routes import targets_of
+from podium.core.queries.graph import targets_of
 from podium.core.queries.steps import children_of
 
 

@@ -34,7 +34,17 @@ from podium.workflow.source.nodes import (
 ORDER: Final = (
     *("podium", "name", "description", "strict", "inputs", "vars", "env", "secrets"),
     *("agents", "roles", "people", "policies", "retries", "notify", "context", "defaults", "git", "reviews"),
-    *("limits", "breaker", "max_parallel", "workspace", "sandbox", "network", "protect", "baseline", "record"),
+    *(
+        "limits",
+        "breaker",
+        "max_parallel",
+        "workspace",
+        "sandbox",
+        "network",
+        "protect",
+        "baseline",
+        "record",
+    ),
     *("gates", "steps", "finally", "outputs"),
 )
 """The order of keys in a merged file."""

@@ -24,8 +24,15 @@ from typing import Any, Final
 from podium.workflow.dialects.gates import keys
 from podium.workflow.dialects.gates.criteria import proof_of
 from podium.workflow.dialects.gates.labels import FOLDER, is_context_path
-from podium.workflow.dialects.gates.landing import landing_step, request_step
-from podium.workflow.dialects.gates.pipeline import Pipeline, free_name, gate_name, id_of, read_pipeline
+from podium.workflow.dialects.gates.pipeline import (
+    Pipeline,
+    free_name,
+    gate_name,
+    id_of,
+    landing_step,
+    read_pipeline,
+    request_step,
+)
 from podium.workflow.dialects.translation import Kind, Translation, name_of, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text

@@ -1,0 +1,81 @@
+"""The events that concern a run as a whole: how it starts and ends, and what people and crashes do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from podium.core.payloads import SCHEMA_VERSION, RunFacts
+from podium.core.types import Address, Millis, Outcome, Reason, RunStatus, Tree, Unit
+from podium.fast_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    at: Millis
+    run: RunFacts
+    fingerprint: str
+    inputs: Mapping[str, Any]
+    env: Mapping[str, str]
+    tree: Tree | None = None
+    no_human: bool = False
+    version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAsked:
+    at: Millis
+    by: str
+    reason: str = ""
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    at: Millis
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    at: Millis
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class GuidanceGiven:
+    at: Millis
+    by: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRaised:
+    at: Millis
+    ledger: Address
+    unit: Unit
+    to: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecovered:
+    """A new owner took over the run.
+
+    The time since the last event is not working time. Calls in `lost` were interrupted: they count and are made again.
+    """
+
+    at: Millis
+    epoch: int
+    lost: tuple[Address, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    at: Millis
+    status: RunStatus
+    outcome: Outcome
+    reason: Reason
+    exit: int
+    outputs: Mapping[str, Any]
+    message: str = ""
