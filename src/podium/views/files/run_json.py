@@ -37,6 +37,7 @@ def run_data(view: RunView, now: Millis | None = None) -> dict[str, Any]:
 
 def end_data(view: RunView) -> dict[str, Any]:
     """What follows the steps."""
+    features = [feature_data(feature) for feature in features_of(view)]
     return {
         "outputs": dict(view.outputs),
         "agents": [agent_data(agent) for agent in view.agents],
@@ -47,7 +48,8 @@ def end_data(view: RunView) -> dict[str, Any]:
             for raised in view.raised
         ],
         "pending": [pending_data(view, pending) for pending in view.pending],
-        "features": [feature_data(feature) for feature in features_of(view)],
+        # Only in runs that build one, so that stored records of other runs stay as they are.
+        **({"features": features} if features else {}),
     }
 
 
