@@ -368,3 +368,25 @@ def test_a_pull_request_is_refused_with_the_reason_where_there_is_no_remote(proj
     refused = start(project, BUILD, flow=REQUEST)
     assert refused.code == 2, refused.err
     assert "the repository has no remote, so no pull request can be opened" in refused.err
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples/from_hand_to_agents"
+
+
+@pytest.mark.req("R241", "R199")
+def test_a_task_waits_until_another_task_has_landed_what_it_needs(project: Project) -> None:
+    """Experiment 6 of the document: two tasks at the same time."""
+    files = {
+        name: (EXAMPLE / name).read_text("utf-8") for name in ("6_task_x.yaml", "6_task_y.yaml", "cast.yaml")
+    }
+    project.put({**files, ".gitignore": ".podium/\n"})
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "first")
+    project.start("run", "6_task_y.yaml")
+    waiting = project.run_id()
+    project.until_event(waiting, "WaitStarted", "ready")
+    assert not any(event.get("path") == "sums" for event in project.events(waiting))
+
+    assert project.podium("run", "6_task_x.yaml").code == 0
+    project.until_event(waiting, "RunEnded")
+    assert "+from add import add" in project.podium("diff", waiting).out

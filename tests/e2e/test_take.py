@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from podium.adapters.sandboxes.bubblewrap_probe import probe
+from podium.core.hash_chain import RunId
 from podium.process.procfs import MARKER_VARIABLE
 from tests.e2e.fake_claude import PROGRAM
 from tests.e2e.kit import Project, closing, new_project, until
@@ -270,3 +271,36 @@ def test_a_process_of_a_step_cannot_take_a_step_over(project: Project) -> None:
     done = project.podium("take", failed, "implement", "--json")
 
     assert "process of a step" in done.data()["error"]["message"]
+
+
+INTERACTIVE = """\
+workflow: {id: together, name: Paint the shed}
+steps:
+  - id: A
+    name: paint
+    agent: {type: implementor, launch: interactive}
+    outputs: [src/good.py]
+    gate: G
+gates:
+  - {id: G, name: sign, reviewer: {level: human}, on_pass: {next_step: DONE}, on_fail: {next_step: A}}
+"""
+
+
+@pytest.mark.req("R021")
+def test_an_interactive_step_of_the_gates_format_opens_the_agent_of_its_role(
+    project: Project, program: Path
+) -> None:
+    config = f"agents: {{claude: {{command: {program}}}}}\nroles: {{implementer: {{agent: claude}}}}\n"
+    project.put({".podium/config.yaml": config})
+    project.commit({"together.yaml": INTERACTIVE}, "more")
+    waiting = failed_run(project, "together", code=6)
+
+    with in_tmux(project, "take", waiting, "paint", columns=120, rows=40) as tmux:
+        use(tmux, "write src/good.py")
+        tmux.wait_for("is the step")
+    (project.root / ".workflow/signals/G-pass").touch()
+    assert project.podium("resume", waiting).code == 0
+
+    taken = [event for event in project.events(RunId(waiting)) if event["type"] == "AttemptTaken"]
+    assert [(event["path"], event["by"], event["agent"]) for event in taken] == [("paint", "ann", "claude")]
+    assert project.git("show", "main:src/good.py") == "x = 1"
