@@ -209,12 +209,12 @@ def _new_commits(
         return {reference: commit_of(refs(repository), reference) for reference in references}
 
     before = _stored(seen, tips())
-    known = tuple(tip for tip in before.values() if tip is not None)
+    earlier = tuple(tip for tip in before.values() if tip is not None)
 
     def look() -> Observation:
         for reference, tip in tips().items():
-            if tip is not None and tip not in known:
-                observation = _commit_with(repository, pattern, tip, host.base_commit, *known)
+            if tip is not None and tip not in earlier:
+                observation = _commit_with(repository, pattern, tip, host.base_commit, *earlier)
                 if observation is not None:
                     # What was on the branch before is not the work of this attempt.
                     return {

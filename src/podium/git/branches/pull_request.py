@@ -49,9 +49,9 @@ def program_for(repository: Repository, remote: str) -> Program | None:
 def open_request(repository: Repository, program: Program, branch: str, base: str, title: str) -> str:
     """The address of the branch's pull request, which is opened unless there is one."""
     show = {"gh": ("pr", "view", branch, "--json", "url", "--jq", ".url"), "glab": ("mr", "view", branch)}
-    found = _run(repository, (program, *show[program]))
-    if found.exit_code == 0:
-        return _first_line(found)
+    existing = _run(repository, (program, *show[program]))
+    if existing.exit_code == 0:
+        return _first_line(existing)
     body = "Opened by Podium."
     create = {
         "gh": ("pr", "create", "--head", branch, "--base", base, "--title", title, "--body", body),
