@@ -102,6 +102,12 @@ AGENT_WORDS: Final = frozenset({"command"})
 ORDINARY_WORDS: Final = frozenset({"api", "recorded", "scripted"})
 """Names of agents that also occur in sentences: only a text that is nothing else names the agent."""
 NAMED_AGENTS: Final = {
+    "adapters/agents/claude_agent_acp/__init__.py": "the name of its program and of its model",
+    "adapters/agents/codex_acp/__init__.py": "the name of its program",
+    "adapters/agents/codex_acp/agent.py": "the folder of the settings that it reads",
+    "adapters/agents/opencode/__init__.py": "the name of its model",
+    "adapters/agents/opencode/agent.py": "its command for the protocol",
+    "adapters/agents/qwen_code/agent.py": "its option for the protocol",
     "adapters/agents/registry.py": "the list of them",
     "attempt/command/judge_tree.py": "files in a tree that steer agents, whichever agent judges it",
     "frontends/cli/options.py": "an example in a help text",
@@ -115,6 +121,12 @@ IMPORTED_AGENTS: Final = {
         "adapters/agents/recorded/agent.py",
         "scripted",
     ): "a recording is played by the process that plays a script",
+    **{
+        (f"adapters/agents/{name}/{module}.py", "acp"): "an agent of this protocol"
+        for name in ("opencode", "qwen_code", "claude_agent_acp", "codex_acp")
+        for module in ("__init__", "agent")
+    },
+    ("adapters/agents/codex_acp/agent.py", "codex"): "it starts codex, which reads the same settings",
 }
 """Which module may import from which agent's folder, with the reason."""
 
@@ -253,9 +265,10 @@ def package_faults(src: Path) -> tuple[str, ...]:
 
 
 def small_modules(src: Path) -> tuple[str, ...]:
-    """Modules that are shorter than a subject of their own usually is, commands aside."""
+    """Modules that are shorter than a subject of their own usually is; commands and agents have one each in any case."""
     paths = (path for path in modules(src).values() if not path.name.startswith("__"))
     names = {path.relative_to(src / PACKAGE).as_posix(): path for path in paths}
+    names = {name: path for name, path in names.items() if not re.fullmatch(rf"{AGENTS}/\w+/agent.py", name)}
     return tuple(
         name
         for name, path in names.items()

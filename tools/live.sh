@@ -1,13 +1,14 @@
 #!/bin/sh
 # Installs the real agent programs, at the versions that were tried, for `make live`; nothing else needs them.
-#   live.sh [first|second|newest]       in .venv-live, .venv-live/second, .venv-live/newest
+#   live.sh [first|second|newest|acp]   in .venv-live, .venv-live/second, .venv-live/newest, .venv-live/acp
 set -eu
 cd "$(dirname "$0")/.."
 case ${1:-first} in
     first) place=.venv-live PACKAGES="@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0" ;;
     second) place=.venv-live/second PACKAGES="@anthropic-ai/claude-code@2.1.325 @openai/codex@0.169.0 @google/gemini-cli@0.60.0" ;;
     newest) place=.venv-live/newest PACKAGES="@anthropic-ai/claude-code@latest @openai/codex@latest @google/gemini-cli@latest" ;;
-    *) echo "live.sh: $1 is not a set of versions; there are first, second, newest" >&2; exit 2 ;;
+    acp) place=.venv-live/acp PACKAGES="opencode-ai@1.18.33 @qwen-code/qwen-code@0.24.4 @agentclientprotocol/claude-agent-acp@0.100.0 @agentclientprotocol/codex-acp@2.6.0" ;;
+    *) echo "live.sh: $1 is not a set of versions; choose from first, second, newest, acp" >&2; exit 2 ;;
 esac
 stamp=$place/installed
 if [ "${1:-first}" != newest ] && [ "$(cat "$stamp" 2>/dev/null || true)" = "$PACKAGES" ]; then exit 0; fi

@@ -43,6 +43,22 @@ class Row:
     """Further settings, with and without the key."""
 
 
+def preset_rows(argument: str, variable: str, tool: str) -> Mapping[str, Row]:
+    """What an agent with known settings has; the API is that of the key in this variable."""
+    url = "http://127.0.0.1:9/x"
+    return {
+        "command": Row("my-agent", f'"argv": ["my-agent"{argument}]'),
+        "base_url": Row(url, f"env {variable}={url}"),
+        "server_tools": Row([tool], f"service tools ['{tool}']", BROKERED),
+    }
+
+
+ACP_PRESETS: Mapping[str, tuple[str, str, str]] = {
+    "opencode": (', "acp"', "ANTHROPIC_BASE_URL", "web_fetch"),
+    "qwen_code": (', "--acp"', "OPENAI_BASE_URL", "web_search"),
+    "claude_agent_acp": ("", "ANTHROPIC_BASE_URL", "web_fetch"),
+    "codex_acp": ("", "OPENAI_BASE_URL", "web_search"),
+}
 KEYED = {"env": {**ENV, "MY_KEY": "sk-own-0815"}}
 ROWS: Mapping[str, Mapping[str, Row]] = {
     "claude": {
@@ -91,6 +107,7 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "hosts": Row(["api.example"], "network api.example"),
         "server_tools": Row(["mcp"], "service tools ['mcp']", BROKERED, {"key": "ANTHROPIC_API_KEY"}),
     },
+    **{kind: preset_rows(*values) for kind, values in ACP_PRESETS.items()},
     "command": {
         "command": Row(["tool", "--ask"], "argv tool --ask"),
         "args": Row(["--more"], "argv usual --more"),

@@ -92,7 +92,7 @@ MCP_START_S: Final = 30
 class Codex:
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, CodexConversation]:
         schema = None if request.schema is None else strict(request.schema)
-        files = {f"{FOLDER}/config.toml": _config(request)}
+        files = {f"{FOLDER}/config.toml": write_config(request)}
         if schema is not None:
             files[SCHEMA_FILE] = json.dumps(plain_json(schema), ensure_ascii=False, indent=1)
         session = request.session
@@ -124,7 +124,7 @@ class Codex:
 
     def open(self, request: AgentRequest) -> ProgramSpec:
         session = request.session
-        config = _config(replace(request, system=task_context(request)), **terminal.TABLES)
+        config = write_config(replace(request, system=task_context(request)), **terminal.TABLES)
         return ProgramSpec(
             argv=(
                 *_program(request),
@@ -231,7 +231,7 @@ def _sandbox(request: AgentRequest) -> str:
     return "read-only" if request.judge else "workspace-write"
 
 
-def _config(request: AgentRequest, **tables: Mapping[str, Any]) -> str:
+def write_config(request: AgentRequest, **tables: Mapping[str, Any]) -> str:
     lines = [f"{key} = {_toml(value)}" for key, value in _settings(request).items()]
     for title, table in {**_tables(request), **tables}.items():
         lines += ["", f"[{title}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
