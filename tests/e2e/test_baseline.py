@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from pathlib import Path
 
@@ -94,7 +93,8 @@ def test_refuse_starts_no_run_on_a_red_base(tmp_path: Path) -> None:
         done = run(project, "--json")
 
         assert done.code == 2
-        error = json.loads(done.out)["error"]
+        conforms(done.data(), "error")
+        error = done.data()["error"]
         assert error["code"] == "red_base"
         assert 'gate "red" of "work" (line 12) fails before any change' in error["message"]
         assert project.podium("runs", "--json").data() == []

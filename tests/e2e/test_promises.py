@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.kit import Project, closing, new_project
+from tests.e2e.kit import Project, closing, new_project, until_exit
 
 pytestmark = pytest.mark.slow
 
@@ -88,6 +88,23 @@ def test_guidance_and_approvals_reach_the_run_that_continues_a_failed_one(tmp_pa
         again = project.podium("rerun", second["run"], "a", "--yes")
         assert again.code == 0
         assert "Be brief." in project.podium("logs", project.podium("show", "--json").data()["run"], "a").out
+
+
+def test_guide_names_the_attempts_that_run_without_the_guidance(tmp_path: Path) -> None:
+    flow = GUIDED.replace('  ask: {human: "Go on?"}\n', "")
+    wait = "#!/bin/sh\nwhile test ! -f $PROJECT/go; do sleep 0.05; done\ncat\n"
+    files = {"guided.yaml": flow, "tools/echo": wait.replace("$PROJECT", str(tmp_path))}
+    with closing(new_project(tmp_path / "place", files)) as project:
+        programs(project)
+        child = project.start("run", "guided.yaml", "--sandbox", "limits")
+        run = project.run_id()
+        project.until_event(run, "AttemptStarted", "a")
+
+        told = project.podium("guide", run, "Be brief.").err
+
+        (tmp_path / "go").touch()
+        until_exit(child)
+    assert "the next attempt that starts gets this guidance; not those that run now: a" in told
 
 
 PRICED = """\

@@ -44,7 +44,7 @@ class Project:
         self.prepared: dict[RunId, PreparedRun] = {}
         """Runs that were started here and are not driven yet."""
         self.driven: dict[RunId, PreparedRun] = {}
-        """Runs that this process has driven."""
+        """Runs that this process drives."""
         self.host_for = host_for
         self._exporters_for = exporters_for
         self.runtime = make_runtime(self)

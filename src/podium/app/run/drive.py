@@ -100,6 +100,9 @@ async def drive(
     except BaseExceptionGroup as errors:
         # The caller does not know that several tasks do the work.
         raise _first(errors) from errors
+    finally:
+        # A service drives many runs, one after another.
+        project.driven.pop(run, None)
     if state is None:
         raise Interrupted(
             f"interrupted; run {run} is not over",
