@@ -23,6 +23,8 @@ FILES = {
     "passing.yaml": PASSING,
     "invalid.yaml": INVALID,
     "broken.yaml": "podium: [1\n",
+    "red_base.yaml": "podium: 1\nname: red\nbaseline: refuse\nsteps:\n"
+    '  a: {run: ["true"], touches: [x], gates: [{run: ["false"]}]}\n',
     "empty.yaml": "",
     "odd.test.yaml": "podium: 1\ntests: {good: {expcet: {}}}\n",
     "list.yaml": "[1, 2]\n",
@@ -56,6 +58,7 @@ IN_A_PROJECT = (
     Row("run passing.yaml --set limits.usd=much", "invalid_file"),
     Row("run passing.yaml --inputs missing.yaml", "invalid_file", file="missing.yaml", line=1),
     Row("run passing.yaml --output size", "usage"),
+    Row("run red_base.yaml", "red_base"),
     Row("run-step passing.yaml nothing", "configuration"),
     Row("resume zzz", "unknown_run"),
     Row("resume @9", "unknown_run"),

@@ -107,7 +107,9 @@ def _checked_gates(workflow: Workflow, inputs: Mapping[str, Any]) -> Sequence[Tr
     return [
         gate
         for gate in gates
-        if _command(gate) not in red and gate.listed.path not in early and not _is_skipped(gate)
+        if _command(gate) not in red
+        and not (gate.listed.judged is None and gate.listed.path in early)
+        and not _is_skipped(gate)
     ]
 
 
