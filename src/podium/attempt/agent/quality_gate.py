@@ -87,7 +87,7 @@ def scores_by_target(value: Any) -> dict[str, float]:
 
 
 def _is_score(score: Any) -> bool:
-    return isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= MOST
+    return isinstance(score, int | float) and not isinstance(score, bool) and 1 <= score <= MOST
 
 
 def _findings(issues: Sequence[Any]) -> Iterator[Mapping[str, Any]]:

@@ -25,7 +25,9 @@ AGENT: Final = AgentType(
             "prompt_argument": AgentKey(
                 bool, "allows `{prompt}` in `command`, where every user of this machine can read it", "false"
             ),
-            "exit_codes": AgentKey(dict[str, str], "the meaning of exit codes: a word for each"),
+            "exit_codes": AgentKey(
+                dict[str, str], "the meaning of exit codes: a word for each, `*` for all others"
+            ),
             "instructions": agent_keys.INSTRUCTIONS,
         },
         instruction_files=("AGENTS.md",),

@@ -48,6 +48,9 @@ MAX_STDERR: Final = 2000
 """Characters of the end of stderr in a message."""
 
 TROUBLES: Final = frozenset(get_args(AgentTrouble))
+ANY_CODE: Final = "*"
+"""In `exit_codes`: every code that has no meaning of its own."""
+OTHERS: Final = -1
 EXIT_CODES: Final[Mapping[int, str]] = {
     0: "ok",
     1: "transient",
@@ -182,10 +185,10 @@ def _exit_codes(request: AgentRequest) -> Mapping[int, str]:
         raise _wrong(request, "exit_codes", "is not a map of exit codes")
     exit_codes = dict(EXIT_CODES)
     for code, word in meanings.items():
-        if not str(code).isdecimal() or (word != "ok" and word not in TROUBLES):
+        if not (str(code).isdecimal() or code == ANY_CODE) or (word != "ok" and word not in TROUBLES):
             words = ", ".join(("ok", *get_args(AgentTrouble)))
             raise _wrong(request, "exit_codes", f"gives {code} the meaning {word}; it must be one of {words}")
-        exit_codes[int(code)] = str(word)
+        exit_codes[OTHERS if code == ANY_CODE else int(code)] = str(word)
     return exit_codes
 
 
@@ -209,7 +212,8 @@ def _meaning(finished: Finished, exit_codes: Mapping[int, str]) -> str:
     if finished.timed_out:
         return "timeout"
     # A code that the user names has that meaning; in a sandbox, 128 + n may also be the program's own choice.
-    return exit_codes.get(finished.exit_code, "error" if finished.signal is None else "transient")
+    other = exit_codes.get(OTHERS, "error") if finished.signal is None else "transient"
+    return exit_codes.get(finished.exit_code, other)
 
 
 def _trouble(word: str) -> AgentTrouble:

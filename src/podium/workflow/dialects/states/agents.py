@@ -80,6 +80,8 @@ def _own_program(agent: Node) -> dict[str, Any]:
         "resume": resume,
         "prompt_argument": True if any("{prompt}" in word for word in words) else None,
         "fields": _fields(entries.get("token_tracking")),
+        # Whatever the code, the agent has failed and may be tried again.
+        "exit_codes": {"2": "failed", "*": "failed"},
     }
 
 

@@ -41,6 +41,7 @@ SUMMARIES: Final = {
     "include_scores": "scores",
     "include_previews": "previews",
 }
+SHIPPED_RULES: Final = ("visits", "cycle", "repeat", "plateau", "reversals")
 HARD: Final = {"max_transitions_hard": "transitions", "max_runtime_hard": "time", "max_cost_hard": "usd"}
 
 
@@ -86,6 +87,9 @@ def _breaker(root: Node, translation: Translation) -> dict[str, Any]:
             )
             continue
         breaker[RULES[name]] = _threshold(name, rule, translation)
+    if breaker:
+        # The author listed the rules, so those that Podium ships do not apply.
+        breaker = {**{key: Node(None, root.place, root.key) for key in SHIPPED_RULES}, **breaker}
     node = entries.get("orchestrator")
     for checkpoint in items(fields(node).get("checkpoints")):
         word = text(fields(checkpoint).get("on")) or ""

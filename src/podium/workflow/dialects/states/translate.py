@@ -20,7 +20,7 @@ from podium.workflow.dialects.states.file_flow import FileFlow, file_flow
 from podium.workflow.dialects.states.roles import TASK
 from podium.workflow.dialects.states.settings import settings
 from podium.workflow.dialects.states.states import TRANSITIONS, WORDS, States, kind_of, log_of, read_states
-from podium.workflow.dialects.translation import Kind, Translation, new_node, seconds
+from podium.workflow.dialects.translation import Kind, Translation, name_of, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items, text
 
 
@@ -53,13 +53,19 @@ def _file(root: Node, translation: Translation) -> Node:
     }
     file: dict[str, Any] = {
         "podium": 1,
-        "name": entries.get("name", "states"),
+        "name": _name(entries.get("name")),
         "description": entries.get("description"),
         "inputs": files.inputs or None,
         **settings(root, translation, files),
         "steps": new_node(steps, entries["states"]),
     }
     return new_node(file, root)
+
+
+def _name(node: Node | None) -> Any:
+    """The name of the file, in the letters that a name may have; one that is not a text is left for the reader to report."""
+    name = text(node)
+    return new_node(name_of(name), node) if node is not None and name else node or "states"
 
 
 def _step(  # everything around a state
