@@ -270,3 +270,23 @@ def test_the_result_of_an_agent_names_its_artifact(project: Project, tmp_path: P
     [artifact] = played.result("it")["artifacts"]
     assert artifact["file"] == "notes-flow.md"
     assert (asked.host.state_dir / "blobs" / artifact["hash"]).read_text() == "some notes"
+
+
+@pytest.mark.req("R129")
+def test_a_decision_may_be_written_in_the_words_of_the_states_format() -> None:
+    output = Output(kind="schema", schema=BUILTIN["Decision"], schema_name="Decision")
+    own = {
+        "decision": "halt",
+        "reasoning": "Stuck.",
+        "error": "no story",
+        "use_output": None,
+        "dump_path": "x",
+    }
+
+    assert value_of(output, "", (True, own)) == Value(
+        {"action": "halt", "reason": "Stuck.", "guidance": "no story"}
+    )
+    assert value_of(output, "", (True, {"action": "halt", "reason": "Stuck."})) == Value(
+        {"action": "halt", "reason": "Stuck."}
+    )
+    assert isinstance(value_of(output, "", (True, {"decision": "wait", "reasoning": ""})), OutputFault)

@@ -245,9 +245,8 @@ def accepted_verdict(state: State, scope: Scope, step: Step, index: int) -> Addr
     if not isinstance(step.verb, Review) or not step.verb.of:
         return None
     body = body_of(scope.place.step.verb)  # type: ignore[arg-type]  # the verb of a Scope is a ScopeVerb
-    if body is None:
-        return None
-    newest = [state.latest.get((scope.place.path, body.index.get(name, -1))) for name in step.verb.of]
+    indexes = {} if body is None else body.index
+    newest = [state.latest.get((scope.place.path, indexes.get(name, -1))) for name in step.verb.of]
     visits = [state.instances[visit.path] for visit in newest if visit is not None]
     if len(visits) < len(newest) or not all(visit.place.adopt is not None for visit in visits):
         return None
