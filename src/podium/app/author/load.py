@@ -170,7 +170,11 @@ def converted(path: Path) -> str:
     checked = Checked(path, in_order((*tree.problems, *done.translation.problems)))
     if checked.errors:
         raise mistakes(checked.errors)
-    node = choose_forms(done.node, gather(path).layers) if done.kind == "workflow" else done.node
+    node = done.node
+    if done.kind == "workflow":
+        sources = gather(path)
+        steps = {name for file in sources.chain for name in fields(fields(file).get("steps"))}
+        node = choose_forms(node, sources.layers, steps or {"plan"})
     remarks = [(warning.line, warning.message) for warning in checked.warnings]
     remarks += [(place.line, text) for place, text in done.translation.notes]
     notes = "".join(f"# Line {line}: {text}\n" for line, text in sorted(remarks))

@@ -15,6 +15,12 @@ from podium.workflow.source.nodes import Node, SourceLocation, fields
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
+TASK_PROMPT: Final = "{{ inputs.task }}"
+PLAN_PROMPT: Final = "{{ inputs.task }}\n{{ steps.plan.output | json }}"
+"""The prompt of a step that gets the plan; a file cannot tell whether the template it extends has one."""
+PLAN_TITLE: Final = "${{ steps.plan.output.title }}"
+TASK_TITLE: Final = "${{ inputs.task }}"
+
 REVIEW_FORM: Final = "as_review"
 """The key of a translated step for its `ReviewForm`."""
 

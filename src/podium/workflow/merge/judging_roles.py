@@ -6,21 +6,31 @@ are read. Its translation therefore has both forms of such a step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
-from podium.workflow.dialects.translation import REVIEW_FORM, ReviewForm
+from podium.workflow.dialects.translation import (
+    PLAN_PROMPT,
+    PLAN_TITLE,
+    REVIEW_FORM,
+    TASK_PROMPT,
+    TASK_TITLE,
+    ReviewForm,
+)
 from podium.workflow.merge.role_inheritance import Layer
 from podium.workflow.merge.step_nodes import map_parts
-from podium.workflow.source.nodes import Node, fields, text, without_keys
+from podium.workflow.source.nodes import Node, fields, text, with_field, without_keys
 
 REVIEWER: Final = "reviewer"
 
 
-def choose_forms(root: Node, layers: Sequence[Layer]) -> Node:
-    """The document with one form of each step."""
+def choose_forms(root: Node, layers: Sequence[Layer], step_names: Collection[str]) -> Node:
+    """The document with one form of each step; `step_names` are those of the workflow and its templates."""
 
     def choose(part: Node) -> Node:
+        if "plan" not in step_names:
+            part = _without_plan(part)
         node = fields(part).get(REVIEW_FORM)
         form: object = None if node is None else node.value
         if not isinstance(form, ReviewForm):
@@ -32,6 +42,17 @@ def choose_forms(root: Node, layers: Sequence[Layer]) -> Node:
         return without_keys(part, REVIEW_FORM, *own)
 
     return map_parts(root, choose)
+
+
+def _without_plan(part: Node) -> Node:
+    """The step as it is in a workflow that has no plan to pass on."""
+    prompt, verb = fields(part).get("prompt"), fields(part).get("git")
+    if prompt is not None and prompt.value == PLAN_PROMPT:
+        part = with_field(part, "prompt", replace(prompt, value=TASK_PROMPT))
+    message = fields(verb).get("message")
+    if verb is not None and message is not None and message.value == PLAN_TITLE:
+        part = with_field(part, "git", with_field(verb, "message", replace(message, value=TASK_TITLE)))
+    return part
 
 
 def has_prompt(name: str, layers: Sequence[Layer]) -> bool:

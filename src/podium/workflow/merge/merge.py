@@ -84,7 +84,11 @@ def merge(sources: Sources, *, is_child: bool = False) -> Merged:
     workflow = merge_templates(sources.chain)
     own = frozenset(name for file in sources.chain for name in fields(fields(file).get("roles")))
     disabled = {str(name.value) for file in sources.chain for name in items(fields(file).get("disable"))}
-    switched = apply_switches(choose_forms(workflow.root, sources.layers), sources.layers, disabled=disabled)
+    switched = apply_switches(
+        choose_forms(workflow.root, sources.layers, fields(fields(workflow.root).get("steps"))),
+        sources.layers,
+        disabled=disabled,
+    )
     settings = merge_config(sources.shipped, sources.bounds, switched.root, command_line=sources.command_line)
     root, seconds = apply_reviews(settings.root, sources.layers)
     root = apply_git_policy(root, is_child=is_child)

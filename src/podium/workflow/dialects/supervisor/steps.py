@@ -10,7 +10,11 @@ from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.supervisor.proofs import command_of_tests, proof_gate
 from podium.workflow.dialects.translation import (
+    PLAN_PROMPT,
+    PLAN_TITLE,
     REVIEW_FORM,
+    TASK_PROMPT,
+    TASK_TITLE,
     Names,
     ReviewForm,
     Translation,
@@ -29,7 +33,6 @@ CHANGING: Final = re.compile(r"^(?:implementer|test_engineer)")
 PARAMETERS: Final = {"unit_test_coverage": "coverage"}
 APPROVED: Final = "Is this good to go on?"
 COMMIT: Final = "git commit"
-TITLE: Final = "${{ steps.plan.output.title }}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Plan:
 
     @property
     def title(self) -> str:
-        return TITLE if "plan" in self.available else "${{ inputs.task }}"
+        return PLAN_TITLE if "plan" in self.available else TASK_TITLE
 
     def follows(self, name: str, target: str) -> bool:
         order = list(self.steps)
@@ -154,8 +157,8 @@ def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[s
 
 def _prompt(name: str, plan: Plan) -> str:
     if name == "plan" or "plan" not in plan.available:
-        return "{{ inputs.task }}"
-    return "{{ inputs.task }}\n{{ steps.plan.output | json }}"
+        return TASK_PROMPT
+    return PLAN_PROMPT
 
 
 def _output(name: str, node: Node) -> Any:
