@@ -211,6 +211,8 @@ class AgentResult:
     """The number of tokens that its last call read, if known."""
     window: int | None = None
     """The number of tokens that its model can read, if the agent reports it."""
+    quota: int | None = None
+    """The percentage of its quota window that is used, if the agent reports it."""
     trouble: AgentTrouble | None = None
     detail: str = ""
     """The reason for `trouble`, as text for people and for the next attempt."""

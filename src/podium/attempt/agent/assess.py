@@ -69,7 +69,13 @@ async def assess(attempt: AgentAttempt, workspace: Workspace, finished: Finished
         # Nothing ran, so nothing was used and nothing is unknown.
         return replace(end, used=Amounts(), cost_known=True)
     fields = {**(end.result or {}), **_agent_facts(attempt, result)}
-    return replace(end, result=fields, used=accounting.used_of(result), cost_known=result.cost is not None)
+    return replace(
+        end,
+        result=fields,
+        used=accounting.used_of(result),
+        cost_known=result.cost is not None,
+        window=result.quota,
+    )
 
 
 def _says_blocked(result: AgentResult) -> bool:

@@ -86,6 +86,7 @@ class ClaudeConversation:
         self._last: Mapping[str, Any] | None = None
         self._error = ""
         self._reset: Millis | None = None
+        self._quota: int | None = None
         self._calls: dict[str, Usage] = {}
         self._session: str | None = None
         self._model = ""
@@ -121,6 +122,7 @@ class ClaudeConversation:
             model=self._model,
             context=self._context(),
             window=self._window(),
+            quota=self._quota,
         )
         return not_served(result) if self._is_rejected(result) else result
 
@@ -167,13 +169,22 @@ class ClaudeConversation:
                 why = record.get("error_status") or record.get("error") or "no reply"
                 until = Millis(self._retry.at + self._retry.delay_ms)
                 yield Progress("retry", f"call {record.get('attempt')} failed ({why}); trying again", until)
-            case {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": int(at)}}:
-                self._reset = Millis(at * 1000)
+            case {"type": "rate_limit_event", "rate_limit_info": dict(info)}:
+                self._read_quota(info)
             case {"type": "result"}:
                 self._last = record
                 yield usage_report(self._usage(), usd=self._cost())
             case _:
                 pass
+
+    def _read_quota(self, info: Mapping[str, Any]) -> None:
+        """For a login: how much of its window is used, a share of one, and when a window that is used up opens again."""
+        share, at = info.get("utilization"), info.get("resetsAt")
+        if isinstance(share, int | float):
+            self._quota = max(self._quota or 0, round(share * 100))
+        if info.get("status") == "rejected":
+            self._quota = 100
+            self._reset = Millis(at * 1000) if isinstance(at, int) else self._reset
 
     def _collect_parts(
         self, record: Mapping[str, Any], message: Mapping[str, Any], blocks: list[Any]

@@ -1,8 +1,9 @@
-"""Warnings about agents: reviewing their own work (41), unknown prices under a cost limit (42)."""
+"""Warnings about agents: reviewing their own work (41), unknown prices and quotas under a limit (42)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.assigned_agents import (
@@ -13,7 +14,7 @@ from podium.workflow.lint.analysis.assigned_agents import (
 )
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, judged_steps
 from podium.workflow.problems import Problem
-from podium.workflow.schema.parts import DocPath
+from podium.workflow.schema.parts import DocPath, Limits
 from podium.workflow.schema.step import Gate
 from podium.workflow.workers import workers_of
 
@@ -22,6 +23,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
     agents = tuple(assigned_agents(survey))
     yield from _self_review(survey, agents)
     yield from _unknown_price(survey, agents)
+    yield from _unknown_window(survey, agents)
 
 
 def _self_review(survey: FileSurvey, agents: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
@@ -91,3 +93,34 @@ def _unknown_price(survey: FileSurvey, agents: tuple[AssignedAgent, ...]) -> Ite
             is_configured_here = context.position(own).file == context.position(first.path).file
             at = own if is_configured_here else first.path
             yield context.problem(42, at, message, hint="add a price to the agent", key=True, warning=True)
+
+
+def _unknown_window(survey: FileSurvey, agents: tuple[AssignedAgent, ...]) -> Iterator[Problem]:
+    """Reported once for each limit, with the agents that do not report how much of their quota is used."""
+    context = survey.context
+    limits = [("limits", "window")] if _has_window(context.file.limits) else []
+    places: list[DocPath] = [
+        *limits,
+        *(site.step.at("limits", "window") for site in survey.sites if _has_window(site.step.limits)),
+    ]
+    names = dict.fromkeys(filter(None, (agent_of(assigned.worker) for assigned in agents)))
+    silent = [name for name in names if _type_of(context, name) not in REPORTS_QUOTA]
+    if silent:
+        message = (
+            f"window cannot be enforced for {', '.join(silent)}: how much of the quota is used is unknown"
+        )
+        for at in places:
+            yield context.problem(42, at, message, hint="use calls, tokens or usd", key=True, warning=True)
+
+
+def _has_window(limits: Limits | None) -> bool:
+    return limits is not None and limits.window is not None
+
+
+def _type_of(context: WorkflowSource, agent: str) -> str:
+    configured = context.file.agents.get(agent)
+    return (configured.type if configured is not None else None) or agent
+
+
+REPORTS_QUOTA: Final = frozenset({"claude"})
+"""The types of agents that report how much of a quota window is used: claude with a login."""
