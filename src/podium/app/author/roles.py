@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from podium.workflow.merge.merge import merge
 from podium.workflow.merge.role_inheritance import lineage
 from podium.workflow.merge.sources import NOWHERE, Sources, config_dirs, gather_roles
 from podium.workflow.problems import Problem, did_you_mean, in_order, mistakes
-from podium.workflow.source.files import display_name
+from podium.workflow.source.files import display_name, is_prompt_file
 from podium.workflow.source.nodes import Node, fields, node_from_value, plain, text
 
 LAYERS_OF_A_HOME: Final = 2
@@ -137,8 +137,14 @@ def _listed(name: str, node: Node, sources: Sources, owners: tuple[str, ...]) ->
         agent=text(keys.get("agent")),
         extends=text(fields(sources.layers[nearest][name]).get("extends")),
         origin=owners[nearest],
-        files=tuple(dict.fromkeys(part.place.file for part in line)),
+        files=tuple(dict.fromkeys((*(part.place.file for part in line), *_persona_files(line)))),
     )
+
+
+def _persona_files(line: Sequence[Node]) -> Iterator[str]:
+    """The files that hold the text of a role."""
+    names = (text(fields(part).get("system")) for part in line)
+    return (name for name in names if name is not None and is_prompt_file(name))
 
 
 def _leaves(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Node]]:

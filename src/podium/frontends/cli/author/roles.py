@@ -73,11 +73,32 @@ def show_command(name: str, origin: bool, as_json: bool) -> int:
 
 
 @command.command("check")
+@click.argument("personas", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--section",
+    "sections",
+    multiple=True,
+    metavar="NAME",
+    help="Heading that each persona file must have; repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as one JSON list.")
-def check_command(as_json: bool) -> int:
-    """Check every role as if a workflow used it. Exit code 0 if all are valid, else 2."""
-    from podium.app.author.roles import check_roles
+def check_command(personas: tuple[Path, ...], sections: tuple[str, ...], as_json: bool) -> int:
+    """Check every role as if a workflow used it. Exit code 0 if all are valid, else 2.
+
+    With PERSONAS, Markdown files or folders of them, these are listed and checked instead: each must have text, and
+    the sections that --section names.
+    """
     from podium.frontends.cli.output import tell_problems
+
+    if personas:
+        from podium.app.author.personas import check_personas
+
+        return tell_problems(check_personas(personas, sections), as_json=as_json)
+    if sections:
+        raise ConfigurationError(
+            "--section needs persona files", hint="podium roles check prompts/ --section NAME"
+        )
+    from podium.app.author.roles import check_roles
 
     return tell_problems((check_roles(_project(), user_dir=user_dir()),), as_json=as_json)
 
