@@ -312,3 +312,88 @@ def test_an_interface_is_written_and_checked_by_its_type(
 def test_an_interface_without_a_definition_is_left_to_the_reader(project: ScriptedProject) -> None:
     text = "feature: {phases: [{id: p, components: [], interfaces: [{type: openapi}]}]}"
     assert "api/x.yaml" in converted(project.write_workflow(text))
+
+
+@pytest.mark.parametrize(
+    ("flags", "part"),
+    [
+        ("[-p, --output-format=json, -m, opus]", "model: opus"),
+        ("[--model=opus]", "model: opus"),
+        ("[--model]", 'the flag "--model"'),
+        ("[--fancy]", 'the flag "--fancy"'),
+    ],
+)
+def test_the_flags_of_a_role_name_its_model_or_are_refused(
+    project: ScriptedProject, flags: str, part: str
+) -> None:
+    path = project.write_workflow(f"cli: claude\nflags: {flags}\n")
+    try:
+        told = converted(path)
+    except ConfigurationError as error:
+        told = error.message
+    assert part in told
+
+
+def test_a_template_with_a_path_or_without_a_text_stays_as_it_is(project: ScriptedProject) -> None:
+    assert "prompt: own/x.j2" in converted(project.write_workflow("cli: claude\ntemplate: own/x.j2\n"))
+    assert "prompt: 3" in converted(project.write_workflow("cli: claude\ntemplate: 3\n"))
+
+
+def test_a_step_leaves_its_prompt_to_a_role_that_has_one(project: ScriptedProject) -> None:
+    project.write(".podium/roles/trader.yaml", "extends: implementer\ntemplate: trade.j2\n")
+    project.write("prompts/trade.j2", "Trade.")
+    text = "workflow: {steps: {go: {role: trader, terminal: true}}}\n"
+    assert "prompt" not in converted(project.write_workflow(text))
+
+
+PARENT = "podium: 1\nname: house\ninputs: {task: string}\nsteps:\n  code: {role: implementer, prompt: Go.}\n"
+
+
+def test_a_file_that_extends_a_template_without_a_plan_reads_none(project: ScriptedProject) -> None:
+    project.write("house.yaml", PARENT)
+    text = """
+name: mine
+extends: house
+settings: {require_tests: false}
+steps:
+  more: {role: implementer, position: after code}
+  land: {type: orchestrator_gate, command: git commit, position: after more}
+"""
+    native = converted(project.write_workflow(text))
+    assert ("steps.plan" in native, 'message: "${{ inputs.task }}"' in native) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("config", "command", "parts"),
+    [
+        ("tdd: true", "pytest -q", ("run: pytest -q\n", "must_fail_before: true")),
+        ("coverage: 80", "pytest -q", ("--cov --cov-report=xml:coverage.xml", "min: 80")),
+        ("min_tests_per_component: 2", "pytest -q", ("--junitxml=report.xml", "min_new: 2")),
+        ("coverage: 80, min_tests_per_component: 2", "make build", ("run: make test\n", "junit: report.xml")),
+    ],
+)
+def test_what_config_demands_is_a_gate_on_the_command_that_runs_tests(
+    project: ScriptedProject, config: str, command: str, parts: tuple[str, ...]
+) -> None:
+    text = f"""
+workflow:
+  steps:
+    code: {{role: implementer, config: {{{config}}}, next: gate}}
+    gate: {{gate_type: orchestrator, command: {command}}}
+"""
+    native = converted(project.write_workflow(text)).replace('"', "")
+    assert [part for part in parts if part not in native] == []
+
+
+def test_a_role_enforces_its_own_config(project: ScriptedProject) -> None:
+    text = "extends: test_engineer\ngates: [{name: c, command: pytest --cov}]\nconfig: {min_tests_per_component: 3}\n"
+    native = converted(project.write_workflow(text))
+    assert "min_new: 3" in native
+    assert native.count("pytest --cov") == 2
+
+
+def test_limits_without_anything_known_add_nothing(project: ScriptedProject) -> None:
+    assert "retries" not in converted(project.write_workflow("limits: {workflow_max_steps: 3}\n"))
+    assert "git" not in converted(project.write_workflow("git: {auto_branch: false}\n")).partition("\n")[
+        2
+    ].replace("git: {}", "")
