@@ -110,6 +110,7 @@ NAMED_AGENTS: Final = {
     "adapters/agents/qwen_code/agent.py": "its option for the protocol",
     "adapters/agents/registry.py": "the list of them",
     "attempt/command/judge_tree.py": "files in a tree that steer agents, whichever agent judges it",
+    "frontends/api/refine.py": "the local model of a loop without agents",
     "frontends/cli/options.py": "an example in a help text",
     "testing/models/server.py": "vendors' APIs that the model server for tests speaks",
 }
