@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from podium.adapters.exporters.gates.labels import read_labels
 from podium.core.messages import Approve
 from podium.core.types import Address
 from podium.errors import ConfigurationError
@@ -241,3 +244,31 @@ def test_a_finished_run_accepts_no_more_answers(
     assert (state.ended.status, state.ended.exit) == ended
     with pytest.raises(ConfigurationError, match="has ended"):
         project.say(run, Approve(Address("look"), "approve", "bob"))
+
+
+REQUESTED = """
+workflow: {id: asked, name: Ask}
+steps:
+  - {id: A, name: build, agent: {type: implementor}, signal: {type: pr_creation}, gate: G}
+gates:
+  - {id: G, name: look, reviewer: {level: auto}, on_pass: {next_step: DONE}, on_fail: {next_step: A}, max_retries: 0}
+"""
+
+
+@pytest.mark.req("R199")
+def test_a_pull_request_comes_before_its_gate_and_is_merged_at_done(project: ScriptedProject) -> None:
+    native = project.convert(project.write_workflow(REQUESTED)).read_text()
+    names = [line.strip(" :") for line in native.splitlines() if re.fullmatch(r"  \w+:", line)]
+    assert names == ["build", "build_pull_request", "look", "done"]
+    assert "git: {branch: asked/A, pull_request: open}" in native
+    assert "git: {branch: asked/A, pull_request: merge}" in native
+    assert "retry: {attempts: 1, per: run, on_exhausted: human}" in native
+
+
+def test_files_that_people_write_are_known_by_name() -> None:
+    signal = "{type: sentinel_file, value: .workflow/signals/A-done.json}"
+    step = f"{{id: A, agent: {{type: planner, launch: interactive}}, signal: {signal}}}"
+    labels = read_labels(f"workflow: {{id: w}}\nsteps:\n  - {step}\n")
+    assert labels is not None
+    assert labels.by_people == {"signals/A-done.json"}
+    assert read_labels("podium: 1\nname: native\nsteps: {}\n") is None
