@@ -35,6 +35,8 @@ class Capabilities:
     """Whether its program can enforce a JSON Schema for the answer; otherwise only the step's contract is checked."""
     vendor: str = ""
     """The vendor of its models, as named in price tables."""
+    quota: bool = False
+    """Whether it reports, at least with a login, how much of its quota window is used."""
     any_vendor: bool = False
     """Whether a `base_url` names the vendor instead, and with it the prices."""
     keys: Mapping[str, Any] = field(default_factory=dict)

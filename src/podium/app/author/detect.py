@@ -59,7 +59,7 @@ class Scan:
     packages: tuple[Stack, ...]
     """Of folders inside the project that have a manifest of their own."""
     fields: tuple[str, ...]
-    """What the project is about, as far as its dependencies and files tell: web, data, api, trading, ..."""
+    """What the project is about, as far as its dependencies and files tell: web, data, service, trading, ..."""
     targets: frozenset[str]
     """Of its Makefile."""
 
@@ -216,7 +216,7 @@ def _fields(files: Files) -> Iterator[str]:
 
 _DEPENDENCIES: Final[Mapping[str, frozenset[str]]] = {
     "data": frozenset({"pandas", "airflow", "apache-airflow", "dbt", "dbt-core", "pyspark", "polars"}),
-    "api": frozenset(
+    "service": frozenset(
         {"fastapi", "flask", "django", "express", "@nestjs/core", "fastify", "axum", "actix-web"}
     ),
     "trading": frozenset(

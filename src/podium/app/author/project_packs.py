@@ -19,7 +19,7 @@ FOLDER: Final = SHIPPED / "role_packs"
 REASONS: Final[Mapping[str, tuple[str, ...]]] = {
     "frontend": ("web",),
     "data_pipeline": ("data",),
-    "backend_api": ("database", "api"),
+    "backend_api": ("database", "service"),
     "smart_contracts": ("contracts",),
     "rust": ("rust",),
     "go": ("go",),
@@ -41,19 +41,21 @@ class RolePack:
     selected: bool
 
 
-def propose_packs(scan: Scan, languages: Sequence[str], wanted: Sequence[str] | None) -> tuple[RolePack, ...]:
-    """All packs; selected are those in `wanted`, or without it those that fit the project."""
-    for name in wanted or ():
+def propose_packs(
+    scan: Scan, languages: Sequence[str], names_to_write: Sequence[str] | None
+) -> tuple[RolePack, ...]:
+    """All packs; selected are those in `names_to_write`, or without it those that fit the project."""
+    for name in names_to_write or ():
         if name not in REASONS:
             hint = did_you_mean(name, REASONS) or f"there are {', '.join(REASONS)}"
             raise ConfigurationError(f'role pack "{name}" not found', hint=hint)
-    return tuple(_pack(name, {*scan.fields, *languages}, wanted) for name in REASONS)
+    return tuple(_pack(name, {*scan.fields, *languages}, names_to_write) for name in REASONS)
 
 
-def _pack(name: str, kinds: set[str], wanted: Sequence[str] | None) -> RolePack:
+def _pack(name: str, kinds: set[str], names_to_write: Sequence[str] | None) -> RolePack:
     value = read(FOLDER / f"{name}.yaml").value
     because = next((kind for kind in REASONS[name] if kind in kinds), "")
-    is_selected = bool(because) if wanted is None else name in wanted
+    is_selected = bool(because) if names_to_write is None else name in names_to_write
     return RolePack(name, str(value["description"]), value["roles"], because, is_selected)
 
 

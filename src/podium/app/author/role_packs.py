@@ -280,11 +280,11 @@ def _requires(
     return {role: places[role] for role in sorted({*required.values()} - own) if role in places}
 
 
-def _role_name(name: str, known: Collection[str]) -> str:
+def _role_name(name: str, role_names: Collection[str]) -> str:
     """The role that a name of the registry means: `base-reviewer` is the shipped `reviewer`."""
-    native = name if name in known else name_of(name)
+    native = name if name in role_names else name_of(name)
     base = native.removeprefix("base_")
-    return base if native not in known and base in known else native
+    return base if native not in role_names and base in role_names else native
 
 
 def _check_version(name: str, role: str, range_: str, packs: Sequence[Mapping[str, Any]]) -> None:

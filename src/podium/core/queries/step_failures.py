@@ -40,8 +40,8 @@ def count_failures(failures: Iterable[StepFailure], step: Address) -> int:
 def forget_failures(state: State, scope: Scope, index: int) -> State:
     """The state after the breaker asked about a step: its failures are counted anew."""
     steps = suspects(state, scope, index)
-    kept = [failure for failure in state.failures if not any(_belongs_to(failure, step) for step in steps)]
-    return state._replace(failures=tuple(kept))
+    others = [failure for failure in state.failures if not any(_belongs_to(failure, step) for step in steps)]
+    return state._replace(failures=tuple(others))
 
 
 def _belongs_to(failure: StepFailure, step: Address) -> bool:

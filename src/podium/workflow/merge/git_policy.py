@@ -96,15 +96,15 @@ def _question(words: str) -> dict[str, Any]:
 def _with_previews(root: Node, policy: Node) -> Node:
     """A question before each landing, unless the step above it asks a person already."""
     steps = dict(fields(fields(root)["steps"]))
-    asked = False
+    is_approved = False
     for name, step in steps.items():
         verb = fields(fields(step).get("git"))
-        if "land" in verb and not asked:
+        if "land" in verb and not is_approved:
             branch, message = (str(verb[key].value).replace("${{", "{{") for key in ("land", "message"))
             question = _question(f'Git preview: commit "{message}" on {branch}. Proceed?')
             gates = [*items(fields(step).get("gates")), _node(question, policy)]
             steps[name] = with_field(step, "gates", Node(tuple(gates), policy.place, policy.key))
-        asked = "human" in fields(step)
+        is_approved = "human" in fields(step)
     return with_field(root, "steps", Node(steps, root.place, root.key))
 
 

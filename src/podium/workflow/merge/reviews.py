@@ -17,8 +17,8 @@ from podium.workflow.merge.step_nodes import map_parts
 from podium.workflow.source.nodes import Node, fields, items, node_from_value, text, with_field, without_keys
 
 SECOND: Final = "_second"
-VENDORS: Final = ("claude", "codex", "gemini")
-"""The agents that play a second reviewer, the first that does not play the first one."""
+USUAL: Final = 3
+"""How many agents of the configuration, from the first, may play a second reviewer."""
 
 
 def apply_reviews(root: Node, layers: Sequence[Layer]) -> tuple[Node, Layer]:
@@ -30,6 +30,7 @@ def apply_reviews(root: Node, layers: Sequence[Layer]) -> tuple[Node, Layer]:
     is_dual = "dual" in keys and keys["dual"].value is True
     is_serial = "parallel" in keys and keys["parallel"].value is False
     seconds: dict[str, Node] = {}
+    agents = list(fields(fields(root).get("agents")))[:USUAL]
 
     def change(part: Node) -> Node:
         reviewers = fields(part).get("review")
@@ -37,7 +38,7 @@ def apply_reviews(root: Node, layers: Sequence[Layer]) -> tuple[Node, Layer]:
             return part
         name = text(reviewers)
         if is_dual and name is not None:
-            seconds[f"{name}{SECOND}"] = _second(name, layers, reviewers)
+            seconds[f"{name}{SECOND}"] = _second(name, layers, agents, reviewers)
             pair = node_from_value([name, f"{name}{SECOND}"], reviewers.place)
             part = with_field(part, "review", pair)
         if is_serial and "parallel" not in fields(part) and len(items(fields(part)["review"])) > 1:
@@ -47,14 +48,14 @@ def apply_reviews(root: Node, layers: Sequence[Layer]) -> tuple[Node, Layer]:
     return map_parts(without_keys(root, "reviews"), change), seconds
 
 
-def _second(name: str, layers: Sequence[Layer], near: Node) -> Node:
-    agents = [
+def _second(name: str, layers: Sequence[Layer], agents: Sequence[str], near: Node) -> Node:
+    named = [
         agent
         for role in ancestors_of(name, layers)
         for layer in reversed(layers)
         if role in layer and (agent := text(fields(layer[role]).get("agent")))
     ]
-    first = agents[0] if agents else VENDORS[0]
-    others = [vendor for vendor in VENDORS if vendor != first]
+    first = named[0] if named else agents[0]
+    others = [agent for agent in agents if agent != first]
     value = {"extends": name, "agent": others[-1], "replace": ["fallback"], "fallback": others[:-1]}
     return node_from_value(value, near.place)

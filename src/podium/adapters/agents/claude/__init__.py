@@ -28,6 +28,7 @@ AGENT: Final = AgentType(
         schema=True,
         continuity="session",
         price="reported",
+        quota=True,
         vendor="anthropic",
         needs="bubblewrap",
         keys={

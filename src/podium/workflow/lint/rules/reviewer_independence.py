@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.assigned_agents import (
@@ -104,7 +103,7 @@ def _unknown_window(survey: FileSurvey, agents: tuple[AssignedAgent, ...]) -> It
         *(site.step.at("limits", "window") for site in survey.sites if _has_window(site.step.limits)),
     ]
     names = dict.fromkeys(filter(None, (agent_of(assigned.worker) for assigned in agents)))
-    silent = [name for name in names if _type_of(context, name) not in REPORTS_QUOTA]
+    silent = [name for name in names if not _reports_quota(context, name)]
     if silent:
         message = (
             f"window cannot be enforced for {', '.join(silent)}: how much of the quota is used is unknown"
@@ -117,10 +116,6 @@ def _has_window(limits: Limits | None) -> bool:
     return limits is not None and limits.window is not None
 
 
-def _type_of(context: WorkflowSource, agent: str) -> str:
-    configured = context.file.agents.get(agent)
-    return (configured.type if configured is not None else None) or agent
-
-
-REPORTS_QUOTA: Final = frozenset({"claude"})
-"""The types of agents that report how much of a quota window is used: claude with a login."""
+def _reports_quota(context: WorkflowSource, agent: str) -> bool:
+    capabilities = capabilities_of(context, agent)
+    return capabilities is not None and capabilities.quota
