@@ -69,7 +69,7 @@ def test_only_an_agent_that_takes_images_gets_those_of_its_context(
         assert "docs/shed.png:\n(attached as an image)" in request.prompt
     else:
         assert request.images == ()
-        assert "docs/shed.png (binary)" in request.prompt
+        assert "not text: docs/shed.png" in request.prompt
 
 
 def folder_files(folder: Path) -> TreeFiles:

@@ -38,12 +38,12 @@ def keep_output(host: Host, output: Output, names: Names, value: Any) -> KeptArt
     if output.file is None:
         return None
     file = as_text(fill(output.file, names), Meter())
-    kept = keep(host, file, value)
+    artifact = keep(host, file, value)
     if output.folder is None:
-        return kept
+        return artifact
     place = posixpath.normpath(f"{as_text(fill(output.folder, names), Meter())}/{file}")
     _place_in_project(host, place)
-    return {**kept, "project": place}
+    return {**artifact, "project": place}
 
 
 def keep(host: Host, file: str, value: Any) -> KeptArtifact:
@@ -96,8 +96,8 @@ def write_to_project(host: Host, results: Mapping[str, Mapping[str, Any]]) -> tu
             except (OSError, PathViolation) as error:
                 if disk_fault(error) is not None:
                     raise
-                kept = f"{host.artifacts_dir}/{folder_of(path)}/{artifact['file']}"
-                faults.append(f"{artifact['project']} could not be written: {error}; the text is in {kept}")
+                copy = f"{host.artifacts_dir}/{folder_of(path)}/{artifact['file']}"
+                faults.append(f"{artifact['project']} could not be written: {error}; the text is in {copy}")
     return tuple(faults)
 
 

@@ -72,7 +72,7 @@ def attempt_task(
         prior=() if prior is None else tuple(prior.attempts.get(started.path, ())),
         prior_run="" if prior is None else prior.run,
         by_hand=by_hand,
-        kept=leaf.place.start if leaf.place.keeps_head else None,
+        visit_start=leaf.place.start if leaf.place.keeps_head else None,
     )
 
 

@@ -219,7 +219,7 @@ class AttemptTask:
     """Results of an earlier run at this address; reused if the request is identical."""
     prior_run: str = ""
     by_hand: bool = False
-    kept: Tree | None = None
+    visit_start: Tree | None = None
     """The head at the start of the visit, if a step that passed led back: it has only work that was allowed."""
 
     def names(self) -> TaskNames:

@@ -214,7 +214,7 @@ def test_a_type_is_the_same_after_conversion_to_json_schema(value_type: Type) ->
 
 
 def test_every_built_in_schema_is_available_as_type_and_json_schema() -> None:
-    names = {"Plan", "Feature", "Phase", "Review", "Audit", "Decision", "Implementation"}
+    names = {"Plan", "Feature", "Phase", "Review", "Audit", "Decision", "Implementation", "QualityGate"}
 
     assert set(TYPES) == set(BUILTIN) == names
     assert all(

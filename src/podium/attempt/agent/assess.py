@@ -172,15 +172,15 @@ def _answered_value(attempt: AgentAttempt, result: AgentResult, verdict: Verdict
 
 async def _kept_files(attempt: AgentAttempt, value: Any) -> AttemptResult:
     """The artifact of an answer, if the step declares a file for it."""
-    kept = await to_thread.run_sync(
+    artifact = await to_thread.run_sync(
         artifacts.keep_output, attempt.host, attempt.step.output, attempt.names, value
     )
-    return {} if kept is None else {"artifacts": [kept]}
+    return {} if artifact is None else {"artifacts": [artifact]}
 
 
 async def assess_work(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
     host, started = attempt.host, attempt.started
-    change = await capture_change(host, workspace, started, attempt.task.kept)
+    change = await capture_change(host, workspace, started, attempt.task.visit_start)
     if isinstance(change, CaptureRefused):
         fields: AttemptResult = {"text": truncate_for_log(result.text), "message": change.message}
         return attempt_ended(host, started, "failed", change.reason, result=fields, tree=started.start)

@@ -94,9 +94,9 @@ def _findings(issues: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
     for issue in issues:
         entries = issue if isinstance(issue, Mapping) else {"issue": str(issue)}
         severity = str(entries.get("severity", "")).lower()
-        known = {key: entries[key] for key in ("id", "fix", "path", "line") if entries.get(key) is not None}
+        copied = {key: entries[key] for key in ("id", "fix", "path", "line") if entries.get(key) is not None}
         yield {
-            **known,
+            **copied,
             "severity": severity if severity in SEVERITIES else "major",
             "issue": str(entries.get("issue") or entries.get("description") or "an issue without a text"),
         }

@@ -175,11 +175,11 @@ async def _set_up(
 
 
 async def capture_change(
-    host: Host, workspace: Workspace, started: AttemptStarted, kept: Tree | None = None
+    host: Host, workspace: Workspace, started: AttemptStarted, visit_start: Tree | None = None
 ) -> CapturedChange | CaptureRefused:
     """Captures the files as a tree and keeps it on the attempt's ref, however the attempt ends.
 
-    `kept` is the tree that the visit started from, if it has the work of other steps since `base`.
+    `visit_start` is the tree that the visit started from, if it has the work of other steps since `base`.
     """
     if host.repository is None:
         limited = workspace.is_watched
@@ -189,9 +189,9 @@ async def capture_change(
         return await to_thread.run_sync(_keep_captured, host, host.repository, workspace.captured, started)
     take = _capture_in_place if workspace.snapshot is None else _capture
     captured = await to_thread.run_sync(take, host, host.repository, workspace, started)
-    if kept is None or isinstance(captured, CaptureRefused) or captured.tree is None:
+    if visit_start is None or isinstance(captured, CaptureRefused) or captured.tree is None:
         return captured
-    own = await to_thread.run_sync(change_between, host.repository, kept, captured.tree)
+    own = await to_thread.run_sync(change_between, host.repository, visit_start, captured.tree)
     return replace(captured, own=tuple(own["paths"]))
 
 

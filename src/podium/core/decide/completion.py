@@ -234,8 +234,11 @@ def _rule_before_end(state: State, scope: Scope, end: ScopeEnd) -> str | None:
     if scope.place.path != ROOT or end.outcome != "passed" or scope.closing:
         return None
     disagree = "disagree" not in state.waived_rules and breaker.gates_disagree(state, scope, rules)
-    asked = (("disagree", disagree), ("complete", rules.complete and "complete" not in state.waived_rules))
-    return next((rule for rule, is_hit in asked if is_hit), None)
+    rules_hit = (
+        ("disagree", disagree),
+        ("complete", rules.complete and "complete" not in state.waived_rules),
+    )
+    return next((rule for rule, is_hit in rules_hit if is_hit), None)
 
 
 def _apply_join(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:

@@ -78,9 +78,9 @@ def where(meter: Meter, values: Json, field: Json, sign: Json, other: Json) -> J
 
 
 def _sign(sign: Json) -> CompareSign:
-    for known in get_args(CompareSign):
-        if sign == known:
-            op: CompareSign = known
+    for candidate in get_args(CompareSign):
+        if sign == candidate:
+            op: CompareSign = candidate
             return op
     raise ExprError(f"where compares with {', '.join(SIGNS)}, not {sign!r}")
 

@@ -58,8 +58,8 @@ def audits_of(view: RunView) -> Iterator[Audit]:
             issues = tuple(as_text(finding.get("issue")) for finding in step.verdict.findings)
             yield Audit(step.path, step.verdict.decision, step.verdict.score, scores, issues)
         elif step.worked and isinstance(output, Mapping) and {"overall", "decision", "scores"} <= set(output):
-            found = output.get("issues") or ()
-            issues = tuple(as_text(issue.get("issue")) for issue in found if isinstance(issue, Mapping))
+            listed = output.get("issues") or ()
+            issues = tuple(as_text(issue.get("issue")) for issue in listed if isinstance(issue, Mapping))
             overall = _numbers({"overall": output["overall"]}).get("overall")
             yield Audit(step.path, as_text(output["decision"]), overall, _numbers(output["scores"]), issues)
 

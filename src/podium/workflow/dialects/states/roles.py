@@ -41,8 +41,8 @@ def _with_words(roles: dict[str, Any], words: Mapping[str, str], files: FileFlow
     """The roles with the words in braces that mean less to them, because they are used before all outputs are there."""
     for name, role in roles.items():
         first = files.states.first_use(name)
-        known = files.placeholders(first) if "system" in fields(role) and first is not None else words
-        fewer = {word: value for word, value in known.items() if value != words[word]}
+        meanings = files.placeholders(first) if "system" in fields(role) and first is not None else words
+        fewer = {word: value for word, value in meanings.items() if value != words[word]}
         roles[name] = new_node({**fields(role), "placeholders": fewer}, role) if fewer else role
     return roles
 
