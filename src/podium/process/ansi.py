@@ -41,3 +41,10 @@ class PlainStream:
 def plain(data: bytes) -> bytes:
     stream = PlainStream()
     return stream.feed(data) + stream.finish()
+
+
+def without_sequences(text: str) -> str:
+    """A complete text without them."""
+    if "\x1b" not in text:
+        return text
+    return plain(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")

@@ -17,6 +17,8 @@ class KeptArtifact(TypedDict):
     hash: str
     project: NotRequired[str]
     """The path in the project that it is written to when the run has ended."""
+    save: NotRequired[str]
+    """Where it is written in the project."""
 
 
 class TokenCounts(TypedDict):
@@ -68,6 +70,10 @@ class AttemptResult(TypedDict, total=False):
     notes: str
     log: str
     """The folder with the attempt's records, relative to the folder of the run."""
+    read_as: str
+    """How the value was found in the answer: `fenced` is the only fenced block of a Markdown text."""
+    stderr_log: str
+    """The file with what the attempt's command printed on stderr, relative to the folder of the run."""
     artifacts: Sequence[KeptArtifact]
     sandbox: str
     network: str

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podium.workflow.contracts.single_json import NotOneValue, one_json
+from podium.workflow.contracts.single_json import NotOneValue, fenced_json, one_json
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,22 @@ def test_any_other_text_is_refused_with_the_place(text: str, message_part: str) 
         one_json(text)
 
     assert message_part in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("So:\n```json\n[1]\n```\nDone.", [1]),
+        ("So:\r\n```JSON\r\n[1]\r\n```\r\n", [1]),
+        ("```\n[1]\n```\nand\n```sh\nls\n```", [1]),
+        ("```\nnot this\n```\n```json\n2\n```\n", 2),
+    ],
+)
+def test_the_only_fenced_value_of_a_text_is_read(text: str, value: object) -> None:
+    assert fenced_json(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "```json\n1\n```\n```json\n2\n```", "```\n1\n```\n```\n2\n```"])
+def test_a_text_without_exactly_one_fenced_value_is_refused(text: str) -> None:
+    with pytest.raises(NotOneValue, match="fenced JSON values"):
+        fenced_json(text)

@@ -46,6 +46,8 @@ class AgentExchange:
     sandbox_facts: AttemptResult = field(default_factory=AttemptResult)
     """The sandbox level and network access of the agent's process."""
     result: AgentResult | None = None
+    read_as: str | None = None
+    """How the value was found in the answer, if the answer is not the value itself."""
 
 
 @dataclass(frozen=True, slots=True)

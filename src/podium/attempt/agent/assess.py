@@ -100,6 +100,7 @@ def _agent_facts(attempt: AgentAttempt, result: AgentResult) -> AttemptResult:
         "cost_source": result.cost_source,
         **({"simulated": worker.type} if result.simulated and worker is not None else {}),
         **({} if context is None else {"context": context}),
+        **({} if attempt.exchange.read_as is None else {"read_as": attempt.exchange.read_as}),
     }
 
 

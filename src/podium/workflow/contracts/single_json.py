@@ -13,6 +13,10 @@ from podium.files import bounded_json
 _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)```", re.DOTALL)
 
 
+_BLOCK: Final = re.compile(r"^```([^\n`]*)\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+"""One fenced block of a Markdown text: its language and its content."""
+
+
 class NotOneValue(ValueError):
     """The text is not exactly one JSON value; the message says where it ends being one."""
 
@@ -35,6 +39,19 @@ def one_json(text: str) -> Any:
         raise NotOneValue("the answer is nested too deep") from error
     except (ValueError, ExprError) as error:
         raise NotOneValue(f"the answer is not a JSON value that can be used: {error}") from error
+
+
+def fenced_json(text: str) -> Any:
+    """The value in the only fenced JSON block of a Markdown text (R062). Raises NotOneValue.
+
+    A block without a language counts if none says that it is JSON. Two blocks are refused, because choosing is guessing.
+    """
+    blocks = [(match[1].strip().lower(), match[2]) for match in _BLOCK.finditer(text.replace("\r\n", "\n"))]
+    values = [body for language, body in blocks if language == "json"]
+    values = values or [body for language, body in blocks if not language]
+    if len(values) != 1:
+        raise NotOneValue(f"the answer has {len(values)} fenced JSON values; it must have exactly one")
+    return one_json(values[0])
 
 
 def _where(error: json.JSONDecodeError) -> str:
