@@ -10,7 +10,7 @@ import pytest
 from podium.core.decide.repeats import backoff_delay
 from podium.core.events import AttemptStarted, RetryScheduled
 from podium.core.messages import Cancel
-from podium.core.model import Git, Step
+from podium.core.model import Agent, Command, Git, Step
 from podium.core.policy import Backoff, Retry
 from podium.core.types import Address, Millis
 from tests.core.kit import TRUE, Game, agent, block, check, command, flow, gates
@@ -41,6 +41,29 @@ def test_a_command_that_ran_out_of_time_waits_as_well() -> None:
 
     assert game.outcome("a") == ("timeout", "")
     assert len(game.events(AttemptStarted)) == 2
+
+
+@pytest.mark.req("R138", "C22")
+def test_a_command_that_names_124_is_tried_as_often_as_it_says() -> None:
+    step = command("a", retry=PATIENT)
+    game = Game(flow(replace(step, verb=Command(("x",), exit_codes=(1, 124)))))
+    for pause in (2_000, 4_000, 5_000):
+        game.end("a", "timeout")
+        assert game.wait_for_retry("a") == pause
+    game.end("a", "timeout")
+
+    assert game.outcome("a") == ("timeout", "")
+
+
+def test_an_agent_with_a_literal_prompt_waits_like_a_command() -> None:
+    step = agent("a", retry=PATIENT)
+    game = Game(flow(replace(step, verb=Agent(agent="x", stdin="a.md"))))
+    for pause in (2_000, 4_000):
+        game.end("a", "timeout")
+        assert game.wait_for_retry("a") == pause
+    game.end("a", "ok")
+
+    assert game.outcome("a") == ("passed", "")
 
 
 def test_a_landing_waits_and_a_gate_waits() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +44,13 @@ def own_name(written: str, names: Container[str]) -> str:
     """The native name for one that is written as in a file of another format."""
     native = name_of(written)
     return native if written not in names and native in names else written
+
+
+def own_path(written: str, labels: Mapping[str, str]) -> str:
+    """The address of a step whose names, or some of them, are written as in a file of another format."""
+    native = {label: name for name, label in labels.items()}
+    parts = [re.fullmatch(r"(.*?)((?:[\[~#].*)?)", part, re.DOTALL) for part in written.split("/")]
+    return "/".join(f"{native.get(part[1], part[1])}{part[2]}" for part in parts if part is not None)
 
 
 def parse_values(pairs: tuple[str, ...], *, texts: Container[str] = ()) -> dict[str, Any]:

@@ -14,15 +14,15 @@ from typing import Any, Final
 
 from podium.attempt.host import Host
 from podium.core.expressions.nodes import Names
-from podium.core.expressions.templates import fill
+from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.globs import glob_matches
 from podium.core.model import Output
 from podium.core.queries.file_versions import version_name
 from podium.core.types import Tree
-from podium.errors import PathViolation, disk_fault
+from podium.errors import ConfigurationError, PathViolation, disk_fault
 from podium.files import atomic
-from podium.files.inside import inside
+from podium.files.inside import inside, open_inside
 from podium.files.project_paths import STATE_DIR
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
@@ -37,13 +37,18 @@ def keep_output(host: Host, output: Output, names: Names, value: Any) -> KeptArt
     """Stores the answer of a step whose contract declares a file; None if it declares none."""
     if output.file is None:
         return None
-    file = as_text(fill(output.file, names), Meter())
+    file = _path(output.file, names)
     artifact = keep(host, file, value)
-    if output.folder is None:
-        return artifact
-    place = posixpath.normpath(f"{as_text(fill(output.folder, names), Meter())}/{file}")
-    _place_in_project(host, place)
-    return {**artifact, "project": place}
+    if output.folder is not None:
+        place = posixpath.normpath(f"{_path(output.folder, names)}/{file}")
+        _place_in_project(host, place)
+        artifact = {**artifact, "project": place}
+    if output.save is not None:
+        place = _path(output.save, names)
+        if _place_in_project(host, place).is_dir():
+            raise ConfigurationError(f'output.save: "{place}" is a folder', hint="name the file in it")
+        artifact = {**artifact, "save": place}
+    return artifact
 
 
 def keep(host: Host, file: str, value: Any) -> KeptArtifact:
@@ -59,21 +64,39 @@ def keep(host: Host, file: str, value: Any) -> KeptArtifact:
     return {"file": file, "hash": name}
 
 
+def written_output(output: Output) -> tuple[Value, ...]:
+    """The values of an output contract that may contain expressions."""
+    return (output.file, output.folder, *output.files, *(() if output.save is None else (output.save,)))
+
+
+def _path(value: Value, names: Names) -> str:
+    return as_text(fill(value, names), Meter())
+
+
 def blob_path(host: Host, name: str) -> Path:
     return host.state_dir / "blobs" / name
 
 
-def publish(host: Host, path: str, result: Mapping[str, Any] | None) -> tuple[Path, ...]:
-    """Publishes the artifacts of a passed step for people and later steps."""
+def publish(
+    host: Host, path: str, result: Mapping[str, Any] | None, *, republish: bool = False
+) -> tuple[Path, ...]:
+    """Publishes the artifacts of a passed step for people and later steps.
+
+    `republish`: they may have been published before; what was saved in the project may have been changed since and is kept.
+    """
     published: list[Path] = []
     for artifact in (result or {}).get(ARTIFACTS, ()):
         place = inside(host.artifacts_dir, f"{folder_of(path)}/{artifact['file']}")
         blob = blob_path(host, artifact["hash"])
-        write_bytes(place, blob.read_bytes(), by_way_of=blob.parent)
+        content = blob.read_bytes()
+        write_bytes(place, content, by_way_of=blob.parent)
         published.append(place)
+        if "save" in artifact and not (republish and inside(host.project, artifact["save"]).exists()):
+            with open_inside(host.project, artifact["save"], "wb") as file:
+                file.write(content)
         if "project" in artifact:
             version = version_name(artifact["project"], visit_of(path))
-            write_bytes(inside(host.versions_dir, version), blob.read_bytes(), by_way_of=blob.parent)
+            write_bytes(inside(host.versions_dir, version), content, by_way_of=blob.parent)
     return tuple(published)
 
 

@@ -63,7 +63,11 @@ def _answer(host: Host, task: AttemptTask, key: str) -> AttemptEnded | None:
         attempt=task.started.attempt,
         result=None
         if answer.result is None
-        else {name: value for name, value in answer.result.items() if name not in ("log", "evidence")},
+        else {
+            name: value
+            for name, value in answer.result.items()
+            if name not in ("log", "stderr_log", "evidence")
+        },
         used=Amounts(),
         cost_known=True,
         window=None,

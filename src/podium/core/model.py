@@ -70,6 +70,8 @@ class Output:
     files: tuple[Value, ...] = ()
     folder: Value = None
     """The folder of the project that gets `file` when the run has ended."""
+    save: Value = None
+    """Where in the project the file is written too."""
 
 
 # Verbs of leaves.
@@ -92,6 +94,8 @@ class Agent:
     agent: Value = None
     model: Value = None
     prompt: Prompt | None = None
+    stdin: Value = None
+    """Files or a value that are the whole prompt, unchanged."""
     fallback: tuple[str, ...] = ()
     estimate: Estimate = Estimate()
     judge: bool = False
@@ -262,6 +266,8 @@ class ForEach:
     parallel: Count = 1
     rule: PassRule = "all"
     join: Join = "queue"
+    carry: tuple[str, ...] = ()
+    """Variables that do not end with their iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +351,14 @@ class Input:
     exists: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the author calls steps and variables, by their names; steps that a translation added have none."""
+
+    steps: Mapping[str, str] = field(default_factory=no_fields)
+    vars: Mapping[str, str] = field(default_factory=no_fields)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Workflow:
     """One workflow file with its templates and configuration applied, ready to run."""
@@ -367,5 +381,6 @@ class Workflow:
     max_parallel: int = 4
     unknown_cost: Literal["ask", "count_tokens", "refuse"] = "ask"
     strict: bool = False
+    labels: Labels = Labels()
     fingerprint: str = ""
     config: WorkflowConfig = WorkflowConfig()

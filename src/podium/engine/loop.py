@@ -147,7 +147,7 @@ class RunLoop:
             return
         # A new owner performs every effect that has no answer yet, not only those of this turn.
         recovers = isinstance(incoming.message, Recover)
-        publish_results(self._log, self._host, since=0 if recovers else before)
+        publish_results(self._log, self._host, since=0 if recovers else before, republish=recovers)
         for effect in tuple(self._log.state.pending.values()) if recovers else effects:
             self._perform(effect)
         self._stop_unneeded()

@@ -201,6 +201,7 @@ class RunFolder:
             view = with_state(view, state, self._render)
         else:
             view = with_stored(view, read_stored(self._dir))
+        view = view._replace(folder=str(self._dir.absolute()))
         for name, made in self._texts(view, state):
             if made is None:
                 continue

@@ -115,7 +115,7 @@ def _facts(store: Store, log: Log) -> RunFacts:
 async def _finish(store: Store, log: Log, host: Host, folder: RunFolder) -> None:
     """Complete the files of a run that has ended: its owner may have died after the last event."""
     assert log.state.ended is not None
-    publish_results(log, host)
+    publish_results(log, host, republish=True)
     await _write(folder, log)
     for queued in store.commands(host.run):
         log.reply(queued, f"run {host.run} has ended: {log.state.ended.status}")

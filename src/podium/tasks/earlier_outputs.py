@@ -13,8 +13,8 @@ from typing import Any, Final
 from podium.core.addresses import ROOT
 from podium.core.expressions.nodes import ExprError
 from podium.core.expressions.values import Meter, plain
-from podium.core.model import Agent, Block, Call, Human, Repeat, Step
-from podium.core.queries.graph import dependents_of, fresh_children, workflow_of
+from podium.core.model import Agent, Block, Call, Human, Members, Repeat, Step
+from podium.core.queries.graph import best_member, dependents_of, fresh_children, workflow_of
 from podium.core.queries.step_results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
 from podium.core.types import Address
@@ -73,13 +73,25 @@ def _outputs_in(state: State, step: Instance, shown: frozenset[Address]) -> Iter
         return
     declares = _declares_output(step.place.step)
     if isinstance(step, Scope) and not declares:
-        children = tuple(fresh_children(state, step))
-        for child in children[-1:] if isinstance(step.place.step.verb, Repeat) else children:
+        for child in _result_children(state, step):
             yield from _outputs_in(state, child, shown)
     elif declares or (_answers(step.place.step) and step.ending.tree in (None, step.base)):
         text = _text_of(state, step)
         if text and text.strip() != first_line(text):
             yield EarlierOutput(step.place.path, step.place.step.name, text)
+
+
+def _result_children(state: State, scope: Scope) -> tuple[Instance, ...]:
+    """The children whose answers are the result of a scope: the last round, the best member, or all."""
+    children = tuple(fresh_children(state, scope))
+    match scope.place.step.verb:
+        case Repeat():
+            return children[-1:]
+        case Members(join="best"):
+            best = best_member(state, scope)
+            return () if best is None else (best,)
+        case _:
+            return children
 
 
 def _declares_output(step: Step) -> bool:

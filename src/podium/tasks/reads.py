@@ -61,13 +61,14 @@ def _values(step: Step, config: WorkflowConfig) -> Iterator[Value]:
     yield from (
         step.output.file,
         step.output.folder,
+        step.output.save,
         *step.output.files,
         *written_values(step.settings, FILLED_IN),
     )
     yield from step.touches if isinstance(step.touches, tuple) else (step.touches,)
     match step.verb:
         case Agent() as verb:
-            yield from (verb.role, verb.agent, verb.model, config.agents)
+            yield from (verb.role, verb.agent, verb.model, verb.stdin, config.agents)
             yield None if verb.done is None else dict(verb.done.detail)
             if step.gates is not None and isinstance(step.gates.verb, Gates):
                 yield from (value for gate in step.gates.verb.members for value in _gate_values(gate))

@@ -15,7 +15,7 @@ from podium.fast_dataclass import dataclass
 from podium.workflow.gather import LoadOptions, gather_context
 from podium.workflow.lint.check import check
 from podium.workflow.merge.config_layers import loosens_default
-from podium.workflow.problems import Problem, in_order
+from podium.workflow.problems import Problem, in_order, with_labels
 
 if TYPE_CHECKING:
     from podium.core.model import Workflow
@@ -66,6 +66,9 @@ def load(  # noqa: PLR0913  # each is a choice of the caller, by name
     workflow = None
     if gathered.context is not None and not _has_errors(problems):
         workflow = _compile(gathered.context, problems)
+    labels = None if gathered.context is None else gathered.context.file.labels
+    if labels is not None:
+        problems = [with_labels(problem, labels.steps) for problem in problems]
     return Loaded(workflow, in_order(problems), gathered.context, gathered.paths)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from podium.errors import ConfigurationError, PathViolation
 from podium.fast_dataclass import dataclass
 
 MAX_WORD: Final = 80
+STEP_NAME: Final = re.compile(r'"[a-z][a-z0-9_]*"|steps\.[a-z][a-z0-9_]*')
 EFFECT_RULE: Final = 43
 """The validation rule of keys of another format that have no effect."""
 
@@ -41,6 +44,21 @@ class Problem:
             "hint": self.hint,
             "warning": self.warning,
         }
+
+
+def with_labels(problem: Problem, labels: Mapping[str, str]) -> Problem:
+    """The problem with the names that the author of a translated file uses for steps."""
+    message, hint = (
+        STEP_NAME.sub(lambda match: _labelled(match[0], labels), text)
+        for text in (problem.message, problem.hint)
+    )
+    return replace(problem, message=message, hint=hint)
+
+
+def _labelled(name: str, labels: Mapping[str, str]) -> str:
+    start = "steps." if name.startswith("steps.") else '"'
+    plain = name.removeprefix(start).rstrip('"')
+    return name.replace(plain, labels.get(plain, plain)) if plain else name
 
 
 def mistakes(

@@ -105,6 +105,11 @@ def test_gates_of_roles_and_named_gates_are_checked() -> None:
         ),
         ({"build": "f.yaml"}, '"build" needs "component"'),
         (
+            {"agent": "x", "stdin": "p.md", "prompt": "y"},
+            '"prompt" has no place beside "stdin", which is all that the agent gets',
+        ),
+        ({"agent": "human", "stdin": "p.md"}, '"stdin" cannot be used with "agent: human"'),
+        (
             {"role": "x", "done": {"timer": "1m"}},
             '"done" of an agent is a file or a commit; other forms need "agent: human"',
         ),

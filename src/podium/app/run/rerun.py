@@ -33,6 +33,7 @@ from podium.app.run.start import (
     prepare_run,
     start_message,
 )
+from podium.app.values import own_path
 from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
@@ -102,16 +103,16 @@ def preview_rerun(  # noqa: PLR0913  # what the new run may have that the earlie
     head = project.run(earlier)
     events = events_of(project.runtime.events(earlier))
     started = _started(events, earlier)
-    without = (*_not_reused(events, earlier, step, downstream=downstream), *redo)
-    before = RunSource.of(head)
-    source = replace(before, past=earlier, without=without, record=None, sandbox=sandbox or before.sandbox)
-    values = {**started.inputs, **(inputs or {})}
+    source = _source_after(head, sandbox)
     definition = load_source(project, source)
+    step = None if step is None else own_path(step, definition.workflow.labels.steps)
+    source = replace(source, without=(*_not_reused(events, earlier, step, downstream=downstream), *redo))
+    values = {**started.inputs, **(inputs or {})}
     is_changed = definition.workflow.fingerprint != started.fingerprint
     send_back = _send_back(project, head, events, step=step, onto=onto, is_changed=is_changed)
     if send_back is not None:
         more = _not_reused(events, earlier, send_back.rebase.step, downstream=True)
-        source = replace(source, without=(*without, *more))
+        source = replace(source, without=(*source.without, *more))
     if settings is not None:
         source = replace(source, settings=settings)
         definition = load_source(project, source)
@@ -140,6 +141,11 @@ def preview_rerun(  # noqa: PLR0913  # what the new run may have that the earlie
         source,
         start,
     )
+
+
+def _source_after(head: RunHead, sandbox: str | None) -> RunSource:
+    before = RunSource.of(head)
+    return replace(before, past=head.run, record=None, sandbox=sandbox or before.sandbox)
 
 
 def _based_on(prepared: PreparedRun, commit: str) -> PreparedRun:

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 import anyio
 from anyio import to_thread
 
-from podium.attempt import network
+from podium.attempt import artifacts, network
 from podium.attempt.activity import prompt_lines
 from podium.attempt.agent import assess
 from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt, output_listener
@@ -104,9 +104,8 @@ def _values(step: Step) -> tuple[Value, ...]:
         verb.role,
         verb.agent,
         verb.model,
-        step.output.file,
-        step.output.folder,
-        *step.output.files,
+        *(() if verb.stdin is None else (verb.stdin,)),
+        *artifacts.written_output(step.output),
         *settings,
         *touches,
     )

@@ -14,7 +14,7 @@ from podium.attempt.command import evidence
 from podium.attempt.command.judge_tree import restore_files, with_paths
 from podium.attempt.command.result import CommandResult, command_result
 from podium.attempt.command.runner_reports import report_env, report_words
-from podium.attempt.command.stdin import stdin_of
+from podium.attempt.command.stdin import files_in, stdin_of
 from podium.attempt.command.suite_command import suite_command
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, sandbox_record
@@ -31,9 +31,12 @@ from podium.fast_dataclass import dataclass, replace
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.workdir.folder import give_ownership
+from podium.process.launch import Finished
+from podium.tasks.report import AttemptResult
 from podium.workflow.test_gates.programs import gate_programs
 
 SCRIPT: Final = "script"
+STDERR: Final = "stderr.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ async def run_in(
     argv = report_words(suite, _argv(host, step, verb, names, workspace), workspace.tmp)
     stdin = None
     if verb.stdin is not None:
-        source = (verb.stdin, names, workspace.folder, host.run_dir, host.artifacts_dir)
+        source = (verb.stdin, names, files_in(workspace.folder), host.run_dir, host.artifacts_dir)
         stdin = await to_thread.run_sync(stdin_of, *source)
     timeout_s = float("inf") if started.timeout is None else started.timeout / 1000
     launch, policy = build_launch(
@@ -120,7 +123,19 @@ async def run_in(
         finished = await sandbox.run(launch, policy, on_output=activity.output)
     hint = resource_hint(finished, policy)
     outcome = command_result(host, argv, finished, timeout_s, hint=hint)
-    return replace(outcome, result={**outcome.result, **sandbox_record(sandbox, policy)})
+    stderr = await to_thread.run_sync(_keep_stderr, host, started, finished)
+    return replace(outcome, result={**outcome.result, **stderr, **sandbox_record(sandbox, policy)})
+
+
+def _keep_stderr(host: Host, started: AttemptStarted, finished: Finished) -> AttemptResult:
+    """Where the command's stderr is, if it printed any; the log has only stdout."""
+    if not finished.stderr.size:
+        return {}
+    file = finished.stderr.path or host.log_dir(started.path, started.attempt) / STDERR
+    if finished.stderr.path is None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(finished.stderr.read())
+    return {"stderr_log": str(file.relative_to(host.run_dir))}
 
 
 def keeps_changes(step: Step, names: Names) -> bool:

@@ -245,9 +245,17 @@ def values_of(step: Step) -> tuple[Value, ...]:
     report = dict(verb.coverage or {}).get("report")
     settings = written_values(step.settings, ("dir", "env", "sandbox", "workspace", "protect"))
     touches = step.touches if isinstance(step.touches, tuple) else (step.touches,)
-    output = (step.output.file, step.output.folder, *step.output.files)
     tests = () if verb.tests is None else (*verb.tests.files, *verb.tests.may_change)
-    return (*verb.argv, verb.stdin, verb.junit, report, *settings, *touches, *output, *tests)
+    return (
+        *verb.argv,
+        verb.stdin,
+        verb.junit,
+        report,
+        *settings,
+        *touches,
+        *artifacts.written_output(step.output),
+        *tests,
+    )
 
 
 def _answer(step: Step, outcome: CommandResult) -> str:

@@ -1,12 +1,13 @@
-"""The standard input of a command: files of its tree, or a value."""
+"""The standard input of a command, or the literal prompt of an agent: files of its tree, or a value."""
 
 from __future__ import annotations
 
 import json
 import posixpath
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from podium.core.expressions.nodes import Names, Node
 from podium.core.expressions.templates import Value, fill
@@ -22,25 +23,35 @@ OUTPUTS: Final = "outputs"
 RECORD: Final = OutputLimits().record
 CUT_CHARACTER: Final = 3
 """The most bytes of a character that a record lacks at its end."""
+ReadFile: TypeAlias = Callable[[str], bytes]
+"""Reads a file of the tree by its path. Raises OSError."""
 TRUNCATED: Final = re.compile(
     r"\n\[truncated: the first (\d+) of \d+ bytes(?:; all of it: outputs/([^/\n;]+))?[^\n]*\]"
 )
 """The mark after a recorded output that is longer than its record."""
 
 
-def stdin_of(value: Value, names: Names, folder: Path, run_dir: Path, artifacts: Path) -> bytes | None:
+def stdin_of(value: Value, names: Names, read: ReadFile, run_dir: Path, artifacts: Path) -> bytes:
     """A text is a path and a list is several paths, concatenated; a value that is exactly one `${{ }}` is the content.
 
     `artifacts` is the folder of published artifacts: it is copied into a workspace, but not into the project itself.
     """
-    if value is None:
-        return None
     filled: Any = fill(value, names)
     if isinstance(value, Node):
         text = filled if isinstance(filled, str) else json.dumps(to_plain(filled), ensure_ascii=False)
         return _whole(text, run_dir)
     paths = filled if is_list(filled) else (filled,)
-    return b"".join(_read(folder, str(path), artifacts) for path in paths)
+    return b"".join(_content(read, str(path), artifacts) for path in paths)
+
+
+def files_in(folder: Path) -> ReadFile:
+    """Reads the files of a folder."""
+
+    def read(path: str) -> bytes:
+        with open_inside(folder, path, "rb") as file:
+            return file.read(MAX_BYTES + 1)
+
+    return read
 
 
 def _whole(text: str, run_dir: Path) -> bytes:
@@ -52,7 +63,7 @@ def _whole(text: str, run_dir: Path) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     beginning, file = text[: marks[0].start()], marks[0][2]
     if marks[0].end() == len(text) and file and _size(beginning) <= RECORD:
-        content = _read(run_dir / OUTPUTS, file, run_dir)
+        content = _content(files_in(run_dir / OUTPUTS), file, run_dir)
         # An agent may write such a mark itself; it gets no file whose beginning it does not know.
         if content.decode("utf-8", "replace").startswith(beginning):
             return content
@@ -66,12 +77,11 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
-def _read(folder: Path, path: str, artifacts: Path) -> bytes:
+def _content(read: ReadFile, path: str, artifacts: Path) -> bytes:
     published = posixpath.normpath(path).removeprefix(f"{ARTIFACTS}/")
-    place, inner = (artifacts, published) if published != posixpath.normpath(path) else (folder, path)
+    is_published = published != posixpath.normpath(path)
     try:
-        with open_inside(place, inner, "rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = files_in(artifacts)(published) if is_published else read(path)
     except OSError as error:
         raise ConfigurationError(f'stdin: "{path}" cannot be read: {error.strerror or error}') from error
     if len(content) > MAX_BYTES:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from errno import ENOENT
 from functools import cache, partial
 from pathlib import Path
+from posixpath import normpath
 from typing import Any
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.change_policy import globs_of
+from podium.attempt.command.stdin import files_in, stdin_of
 from podium.attempt.host import Host
 from podium.attempt.prompt import excerpt
 from podium.attempt.prompt.earlier_outputs import PlacedOutputs, place_outputs
@@ -23,7 +26,7 @@ from podium.attempt.prompt.review_material import FOLDER, material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.core import step_settings
 from podium.core.expressions.nodes import Names
-from podium.core.expressions.templates import fill
+from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.fast_dataclass import dataclass
 from podium.ports.agent import ImageInput, ServiceAgent
@@ -61,6 +64,8 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
     persona = "" if system is None else _rendered(attempt, system, names, files)
     instructions = "" if worker is None else _instructions(attempt, worker)
     persona = f"{persona.strip()}\n\n{instructions}".strip() if instructions else persona
+    if attempt.verb.stdin is not None:
+        return _scrubbed(host, persona, _literal_prompt(attempt, attempt.verb.stdin, files), {})
     own, is_placed = _own_prompt(attempt, prompt, names, files)
     images = _images(attempt, worker, files)
     parts = [own, *_additions(attempt, names, files, [image.path for image in images])]
@@ -73,6 +78,21 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
     parts.append(_shape(attempt))
     text = "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
     return replace(_scrubbed(host, persona, text, outputs.files), images=images)
+
+
+def _literal_prompt(attempt: AgentAttempt, stdin: Value, files: Callable[[], TreeFiles]) -> str:
+    """The files or the value that the step names, to the last byte; nothing is filled in or added."""
+    host = attempt.host
+
+    def read_from_tree(path: str) -> bytes:
+        plain = normpath(path)
+        if plain not in files().blobs:
+            raise FileNotFoundError(ENOENT, "there is no such file", path)
+        return next(content for _, content in files().read([plain]))
+
+    read = files_in(host.project) if host.is_inplace(attempt.step) else read_from_tree
+    content = stdin_of(stdin, attempt.names, read, host.run_dir, host.artifacts_dir)
+    return content.decode("utf-8", "replace")
 
 
 def _images(

@@ -12,7 +12,7 @@ from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import must_merge, queue_for_join
 from podium.core.decide.limit_text import limit_message
 from podium.core.decide.pass_rules import verdict_outcome
-from podium.core.decide.repeats import after_outside_failure, attempts_left, next_attempt
+from podium.core.decide.repeats import after_outside_failure, attempts_left, next_attempt, repeats_unchanged
 from podium.core.events import AttemptEnded, AttemptQueued, Event, StepEnded, StepEntered
 from podium.core.model import Agent, Command, Git, Review
 from podium.core.payloads import RefusedMember
@@ -177,8 +177,8 @@ def _after_timeout(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) 
     exhausted = ledger.out_of_time(state, leaf.place.ledger)
     if exhausted is not None:
         return enter.limit_ending(leaf, exhausted, now, limit_message(exhausted, "time", state.at))
-    is_second = leaf.uncounted.timeouts > 1
-    failure = Failure("timeout", answer.reason, 124, (_attempt_path(leaf),), final=is_second)
+    is_final = leaf.uncounted.timeouts > 1 and not repeats_unchanged(leaf.place.step.verb)
+    failure = Failure("timeout", answer.reason, 124, (_attempt_path(leaf),), final=is_final)
     return _retry_or_fail(state, leaf, failure, now)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from podium.core import addresses
 from podium.core.events import AttemptEnded, AttemptQueued, Event, RetryScheduled, StepEnded
-from podium.core.model import Agent
+from podium.core.model import Agent, Command, Verb
 from podium.core.policy import Backoff
 from podium.core.queries.evaluate import count_of
 from podium.core.queries.graph import fresh_children
@@ -17,20 +17,29 @@ from podium.core.types import CONTINUING_OUTCOMES, GONE, Address, Millis
 QUOTA_PAUSE = Millis(900_000)
 """How long to wait for a used-up quota that does not report when it resets."""
 QUOTA_WAITS = 20
+TIMEOUT_EXIT = 124
 
 
 def next_attempt(leaf: Leaf, feedback: tuple[Address, ...], now: Millis) -> Event:
     """The next counted attempt.
 
-    An agent learns from the feedback, so it starts immediately. Anything else would only repeat itself, and it can pass
+    An agent learns from the feedback, so it starts immediately, unless its prompt is literal. Anything else would only repeat itself, and it can pass
     only if something outside has changed, so it waits first, unless the failure is an old result of an earlier run.
     """
     step, path = leaf.place.step, leaf.place.path
     is_old = leaf.answer is not None and leaf.answer.reused
-    if isinstance(step.verb, Agent) or is_old:
+    learns = isinstance(step.verb, Agent) and step.verb.stdin is None
+    if learns or is_old:
         return AttemptQueued(now, path, "counted", feedback)
     due = Millis(now + backoff_delay(step.retry.backoff, leaf.tries + 1, path))
     return RetryScheduled(now, path, due, "counted", feedback)
+
+
+def repeats_unchanged(verb: Verb) -> bool:
+    """Whether a timeout is retried as often as any failure: the author names its exit code, or the prompt is literal."""
+    if isinstance(verb, Command):
+        return TIMEOUT_EXIT in verb.exit_codes
+    return isinstance(verb, Agent) and verb.stdin is not None
 
 
 def attempts_left(state: State, instance: Instance) -> int:

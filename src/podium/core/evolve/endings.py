@@ -14,7 +14,15 @@ from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.evolve.scopes import side_of
 from podium.core.guidance import after_end
 from podium.core.model import ForEach
-from podium.core.queries.graph import HALTED, PRICE, dependents_of, is_accepted, join_of, target_after
+from podium.core.queries.graph import (
+    HALTED,
+    PRICE,
+    dependents_of,
+    frame_of_variable,
+    is_accepted,
+    join_of,
+    target_after,
+)
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
 from podium.core.types import Address, Tree
 
@@ -52,7 +60,7 @@ def end(state: State, event: StepEnded) -> State:
     for kind in MAY_ASK[instance.phase]:
         state.pending.discard((kind, event.path))
     for name, value in event.sets:
-        state.vars.put((instance.place.frame, name), (value,))
+        state.vars.put((frame_of_variable(state, instance, name), name), (value,))
     if event.reason == HALTED and event.limit_hit is not None and state.halt is None:
         state = state._replace(halt=event)
     return state if event.path == addresses.ROOT else _update_parent(state, ended_instance, event)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from podium.core.model import ForEach, Members
 from podium.core.queries.claims import Claim, overlap
-from podium.core.queries.graph import BLOCKS, dependents_of
+from podium.core.queries.graph import BLOCKS, best_member, dependents_of
 from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Scope, State
 from podium.core.types import Address, Tree
@@ -122,24 +122,12 @@ def tree_of(state: State, scope: Scope) -> Tree | None:
         # A scope that was blocked, skipped or stopped may never have been opened, so it has no fork.
         return scope.head
     if isinstance(verb, Members) and verb.join == "best":
-        return _best_member(state, scope) or scope.start_tree
+        best = best_member(state, scope)
+        return (None if best is None or best.ending is None else best.ending.tree) or scope.start_tree
     if scope.place.order != "dag" or isinstance(verb, ForEach) or scope.branch_join == "joined":
         return scope.head
     sinks = sinks_of(state, scope)
     return sinks[0][1] if sinks else scope.start_tree
-
-
-def _best_member(state: State, scope: Scope) -> Tree | None:
-    """The tree of the passed member with the highest score; of the first one if none has a score."""
-    best: tuple[float, Tree | None] | None = None
-    for index in range(scope.next):
-        ending = state.instances[state.latest[(scope.place.path, index)].path].ending
-        if ending is None or ending.outcome != "passed":
-            continue
-        score = -1.0 if ending.score is None else ending.score
-        if best is None or score > best[0]:
-            best = score, ending.tree
-    return None if best is None else best[1]
 
 
 def _trees_of(state: State, scope: Scope, indexes: Iterable[int]) -> tuple[Work, ...]:

@@ -218,6 +218,18 @@ def frame_of_child(parent: Instance, step: Step, path: Address) -> Address:
             return shared
 
 
+def frame_of_variable(state: State, instance: Instance, name: str) -> Address:
+    """The address where a variable is set: outside the iterations of loops that carry it."""
+    frame = instance.place.frame
+    while not isinstance(state.instances[frame].place.step.verb, Call):
+        loop = state.instances[state.instances[frame].place.parent]
+        verb = loop.place.step.verb
+        if not isinstance(verb, ForEach) or name not in verb.carry:
+            return frame
+        frame = loop.place.frame
+    return frame
+
+
 def is_accepted(step: Step, ending: StepEnded) -> bool:
     """Whether a child's end is a success for its parent: a continuing outcome, or one that `on` accepts."""
     if ending.limit_hit is not None:
@@ -239,6 +251,21 @@ def fresh_children(state: State, scope: Scope) -> Iterator[Instance]:
         visit = state.latest.get((scope.place.path, index))
         if visit is not None and visit.fresh:
             yield state.instances[visit.path]
+
+
+def best_member(state: State, scope: Scope) -> Instance | None:
+    """The passed member with the highest score; the first one if none has a score."""
+    passed = [
+        child
+        for child in fresh_children(state, scope)
+        if child.ending is not None and child.ending.outcome == "passed"
+    ]
+    return max(passed, key=_score_of, default=None)
+
+
+def _score_of(member: Instance) -> float:
+    assert member.ending is not None
+    return -1.0 if member.ending.score is None else member.ending.score
 
 
 def failed_gates(state: State, gates: Instance) -> tuple[Instance, ...]:

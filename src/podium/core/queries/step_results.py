@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from podium.core.expressions.nodes import MissingValue
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Review, ScopeVerb
-from podium.core.queries.graph import body_of, fresh_children
+from podium.core.queries.graph import best_member, body_of, fresh_children
 from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Scope, State
 
@@ -136,6 +136,9 @@ def _output(state: State, scope: Scope, children: list[Instance]) -> Any:
             return [_output_of(state, child) for child in passed]
         case Repeat():
             return _output_of(state, children[-1]) if children else None
+        case Members(join="best"):
+            best = best_member(state, scope)
+            return None if best is None else _output_of(state, best)
         case Members() | Review():
             return {child.place.step.name: _output_of(state, child) for child in passed}
         case _:

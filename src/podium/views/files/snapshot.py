@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, Final
 
 from podium.core.addresses import ROOT
@@ -88,7 +89,7 @@ def state_text(view: RunView) -> str:
         "status": _status(view),
         "started_at": head_data(view)["started_at"],
         "current_step": _current(view, children.get(ROOT, [])),
-        "context": dict(view.inputs),
+        "context": {**view.inputs, **view.vars},
         "steps": _steps(ROOT, children, view),
     }
     return readable(state)
@@ -103,16 +104,24 @@ def _status(view: RunView) -> str:
 
 def _current(view: RunView, top: list[StepView]) -> str | None:
     """The current step of a run; for a failed run, the step that failed."""
-    live = [step.step for step in top if step.status != "ended"]
+    names = [(step, label) for step in top if (label := _label(step, view)) is not None]
+    live = [label for step, label in names if step.status != "ended"]
     if live:
         return live[0]
-    bad = [step.step for step in top if step.outcome not in CONTINUING_OUTCOMES]
+    bad = [label for step, label in names if step.outcome not in CONTINUING_OUTCOMES]
     return bad[-1] if bad and _status(view) == "failed" else None
 
 
 def _steps(scope: Address, children: Mapping[Address, list[StepView]], view: RunView) -> dict[str, Any]:
-    """The steps by name; a later visit replaces an earlier one."""
-    return {step.step: _step({}, step, children, view) for step in children.get(scope, ())}
+    """The steps by the author's names; a later visit replaces an earlier one."""
+    rows = [(_label(step, view), step) for step in children.get(scope, ())]
+    return {label: _step({}, step, children, view) for label, step in rows if label is not None}
+
+
+def _label(step: StepView, view: RunView) -> str | None:
+    """What the author calls the step; None if a translation added it."""
+    labels = view.labels.steps
+    return labels.get(step.step) if labels and step.role == "step" else step.step
 
 
 def _step(
@@ -160,10 +169,19 @@ def _result(step: StepView, view: RunView) -> dict[str, Any]:
         "visit": step.visit,
         "attempts": step.attempts,
     }
-    # Only for a command whose output was too long for the log; an agent's `log` is the folder of its attempt.
-    if "log" in result and "exit_code" in result:
-        row["spill_stdout_path"] = result["log"]
-    return row
+    return {**row, **_files_of(result, view)}
+
+
+def _files_of(result: Mapping[str, Any], view: RunView) -> dict[str, str]:
+    """Where the streams of a command are: stdout if it was too long for the log, stderr if there was any."""
+    if "exit_code" not in result:
+        return {}  # An agent's `log` is the folder of its attempt.
+    log, stderr = result.get("log"), result.get("stderr_log")
+    places = {
+        "spill_stdout_path": log if log != stderr else None,
+        "spill_stderr_path": stderr,
+    }
+    return {key: str(PurePath(view.folder, place)) for key, place in places.items() if place is not None}
 
 
 def truncated(text: str) -> str:

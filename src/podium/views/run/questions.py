@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 from podium.core.addresses import ROOT
 from podium.core.effects import (
@@ -16,8 +16,9 @@ from podium.core.effects import (
     StartTimer,
     Watch,
 )
+from podium.core.expressions.values import plain_json
 from podium.core.ledger import working_time
-from podium.core.model import Agent, Human, Wait
+from podium.core.model import Agent, Call, Human, Labels, Wait
 from podium.core.queries.disputes import disputes_shown_to
 from podium.core.queries.graph import NO_VERDICT, PRICE, actions_of
 from podium.core.state import Instance, Leaf, State, is_parkable
@@ -64,8 +65,30 @@ def with_state(view: RunView, state: State, render: Render = as_written) -> RunV
     pending = tuple(pending_in(state, render))
     waits = view.status == "running" and is_parkable(state) and any(p.kind != "retry" for p in pending)
     return with_checks(view, state)._replace(
-        pending=pending, limits=tuple(limits_in(state)), status="waiting" if waits else view.status
+        pending=pending,
+        limits=tuple(limits_in(state)),
+        status="waiting" if waits else view.status,
+        labels=labels_of(state),
+        vars=variables_of(state),
     )
+
+
+def labels_of(state: State) -> Labels:
+    root = state.root.verb
+    return root.workflow.labels if isinstance(root, Call) else Labels()
+
+
+def variables_of(state: State) -> dict[str, Any]:
+    """The labelled variables of the run that have values, by their labels."""
+    root = state.root.verb
+    if not isinstance(root, Call):
+        return {}
+    workflow = root.workflow
+    values = {
+        label: boxed[0] if (boxed := state.vars.get((ROOT, name))) is not None else workflow.vars.get(name)
+        for name, label in workflow.labels.vars.items()
+    }
+    return {label: plain_json(value) for label, value in values.items() if value is not None}
 
 
 def pending_in(state: State, render: Render = as_written) -> Iterator[Pending]:

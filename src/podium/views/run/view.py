@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from podium.core.addresses import ROOT, without_visit
+from podium.core.model import Labels
 from podium.core.payloads import RaisedLimit, Verdict
 from podium.core.types import Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
 from podium.errors import ConfigurationError
@@ -200,6 +201,11 @@ class RunView(NamedTuple):
     """Why the run did not pass."""
     raised: tuple[RaisedLimit, ...] = ()
     """Limits that people raised."""
+    labels: Labels = Labels()
+    vars: Mapping[str, Any] = NOTHING
+    """The variables of the run by the names that its author uses, as far as they have values."""
+    folder: str = ""
+    """The folder of the run, if its files are written."""
 
     @property
     def why(self) -> str:

@@ -162,7 +162,7 @@ def block_output(context: CompileContext, raw: Step | None) -> Value:
 def _output_word(context: CompileContext, word: str, path: DocPath, base: Output) -> Output:
     match word:
         case "text" | "lines" | "json":
-            return Output(kind=word, file=base.file, files=base.files, folder=base.folder)
+            return Output(kind=word, file=base.file, files=base.files, folder=base.folder, save=base.save)
         case _:
             context.problem(2, path, '"output" must be text, lines, json or a map')
             return base
@@ -172,18 +172,20 @@ def _contract(context: CompileContext, raw: parts.Output, base: Output) -> Outpu
     file = context.value(raw.file, raw.at("file")) if raw.file is not None else base.file
     files = context.values(raw.files, raw.at("files")) if raw.files is not None else base.files
     folder = context.value(raw.folder, raw.at("folder")) if raw.folder is not None else base.folder
+    save = context.value(raw.save, raw.at("save")) if raw.save is not None else base.save
     if folder is not None and file is None:
         context.problem(5, raw.at("folder"), '"folder" needs "file": it is where that file is written')
+    if save is not None and file is None:
+        context.problem(5, raw.at("save"), '"save" needs "file"', hint="name the output with file:")
     if isinstance(folder, str) and STATE_DIR in folder.split("/"):
         message = f"output.folder cannot be in {STATE_DIR}, which has Podium's own files"
         context.problem(24, raw.at("folder"), message)
     if raw.choice is not None:
-        return Output(kind="choice", choices=raw.choice, file=file, files=files, folder=folder)
-    if raw.schema is not None:
+        base = Output(kind="choice", choices=raw.choice)
+    elif raw.schema is not None:
         name = raw.schema if isinstance(raw.schema, str) else None
-        schema = schema_of(context, raw.schema, raw.at("schema"))
-        return Output("schema", schema, name, file=file, files=files, folder=folder)
-    return replace(base, file=file, files=files, folder=folder)
+        base = Output("schema", schema_of(context, raw.schema, raw.at("schema")), name)
+    return replace(base, file=file, files=files, folder=folder, save=save)
 
 
 def schema_of(context: CompileContext, raw: str | Mapping[str, Any], path: DocPath) -> Fields:

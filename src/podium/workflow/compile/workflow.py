@@ -11,7 +11,20 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.model import Block, Call, Check, Choice, ForEach, Input, Repeat, Set, Step, Target, Workflow
+from podium.core.model import (
+    Block,
+    Call,
+    Check,
+    Choice,
+    ForEach,
+    Input,
+    Labels,
+    Repeat,
+    Set,
+    Step,
+    Target,
+    Workflow,
+)
 from podium.core.policy import NO_LIMITS, Count, Limits, PassRule
 from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Outcome
@@ -57,6 +70,9 @@ def compile_workflow(context: CompileContext, *, fingerprint: str = "") -> Workf
         max_parallel=file.max_parallel,
         unknown_cost=(limits.unknown_cost if limits is not None else None) or "ask",
         strict=file.strict,
+        labels=Labels()
+        if file.labels is None
+        else Labels(MappingProxyType(dict(file.labels.steps)), MappingProxyType(dict(file.labels.vars))),
         fingerprint=fingerprint,
         config=_config(context),
     )
@@ -268,6 +284,7 @@ def _for_each(context: CompileContext, raw: RawStep, body: Step) -> ForEach:
         parallel=_width(context, raw) if raw.parallel is not None else 1,
         rule=pass_rule(raw),
         join=_join(raw),
+        carry=loop.carry or (),
     )
 
 

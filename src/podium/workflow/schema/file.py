@@ -188,6 +188,13 @@ class SharedKeys(Raw):
     record: Record | None = None
 
 
+class Labels(Raw):
+    noun: ClassVar[str] = "labels"
+
+    steps: dict[str, str] = EMPTY
+    vars: dict[str, str] = EMPTY
+
+
 class File(SharedKeys):
     """A workflow, after its template and configuration are merged into it."""
 
@@ -207,6 +214,7 @@ class File(SharedKeys):
     finally_: dict[str, Step] | None = None
     gates: dict[str, Gate] = EMPTY
     strict: bool = False
+    labels: Labels | None = None
     switches: Texts = ()
 
 

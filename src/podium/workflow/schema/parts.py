@@ -159,6 +159,7 @@ class Output(Raw):
     file: str | None = None
     files: Texts | None = None
     folder: str | None = None
+    save: str | None = None
 
 
 OutputText: TypeAlias = str | Output
@@ -227,6 +228,7 @@ class ForEach(Raw):
     where: Expression | None = None
     key: Expression | None = None
     needs: Expression | None = None
+    carry: TextList | None = None
 
 
 ForEachMap: TypeAlias = Annotated[ForEach, Short(lambda value: {"in": value}, {"type": ["string", "array"]})]

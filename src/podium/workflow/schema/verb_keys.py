@@ -18,9 +18,8 @@ _PROCESS_VERBS: Final = ("agent", "run", "review", "git", "wait")
 _BLOCK_VERBS: Final = ("steps", "build")
 
 VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(
-        ("stdin", "junit", "coverage", "must_fail_before", "baseline", "exit_codes", "tests"), ("run",)
-    ),
+    "stdin": ("run", "agent"),
+    **dict.fromkeys(("junit", "coverage", "must_fail_before", "baseline", "exit_codes", "tests"), ("run",)),
     **dict.fromkeys(("of", "min_score", "bar", "phrase", "approve", "verdict"), ("review",)),
     **dict.fromkeys(("show", "approvals", "remind", "escalate"), ("human",)),
     **dict.fromkeys(("level", "veto", "by", "notify"), ("review", "human")),
@@ -176,8 +175,20 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         yield FieldFault(
             5, step.at("repeat"), f"{label} has both for_each and repeat; nest one inside the other"
         )
+    if step.verb == "agent" and step.stdin is not None:
+        yield from _check_literal_prompt(step)
     if step.verb == "build" and step.component is None:
         yield FieldFault(5, step.at("build"), '"build" needs "component"')
+
+
+def _check_literal_prompt(step: Step) -> Iterator[FieldFault]:
+    """`stdin` is all that the agent gets, so nothing else may add to its prompt."""
+    for key in ("prompt", "context"):
+        if step.has(key):
+            message = f'"{key}" has no place beside "stdin", which is all that the agent gets'
+            yield FieldFault(5, step.at(key), message, "remove one of the two")
+    if step.agent == "human":
+        yield FieldFault(5, step.at("stdin"), '"stdin" cannot be used with "agent: human"')
 
 
 def _check_wait(wait: Wait, broken: BrokenPaths) -> Iterator[FieldFault]:

@@ -228,7 +228,8 @@ def _absolute(folder: Path | None) -> str | None:
 
 def _warn(started: StartedRun) -> None:
     click.echo(f"run {started.run}", err=True)
-    if started.uncommitted:
+    # A run that works in the project itself ignores none of its files.
+    if started.uncommitted and not started.host.context.works_in_project:
         click.echo(
             f"ignoring {plural(len(started.uncommitted), 'uncommitted file')}: {_some(started.uncommitted)}\n"
             "  hint: commit them, or pass --dirty to include them",

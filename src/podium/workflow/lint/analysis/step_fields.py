@@ -160,6 +160,8 @@ def _of_agents(site: StepSite) -> Mapping[str, Type]:
     output = contract_of(site).type
     if not (isinstance(site.step.role, tuple) or isinstance(site.step.agent, tuple)):
         return {**WORK, "output": output}
+    if site.step.join == "best" and site.step.for_each is None:
+        return {**WORK, "output": output, "members": _members(output), "missing": MISSING}
     names = [worker.name for worker in workers_of(site.context, site.step)]
     # Which member will be missing is unknown, so each is optional if the step may continue with some.
     partial = (

@@ -18,12 +18,13 @@ EXPRESSIONS: Final = frozenset({"when", "check", "until", "while", "where", "key
 TEMPLATES: Final = frozenset({"prompt", "system", "human", "degrade"})
 PLAIN: Final = frozenset(
     "description log name needs of by notify to secrets runs_on phrase approve verdict choice fallback candidates asks tools network"
-    " as workflow after before strengths strategy extends replace gates shell on schema choices".split()
+    " as workflow after before strengths strategy extends replace gates shell on schema choices carry".split()
 )
 """Keys whose texts are used as written."""
 
 PATHS: Final = frozenset(
-    "dir stdin junit touches protect workflow build copy file files folder may_change report include always exclude context"
+    "dir stdin junit touches protect workflow build copy file files folder save may_change report include always exclude"
+    " context"
     " schema show tests".split()
 )
 """Keys whose texts are, or may be, paths or globs."""

@@ -9,7 +9,7 @@ from podium.workflow.defaults import LIMITS
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.lint.rules.file_claims import changes_files
 from podium.workflow.outcomes import runs_parallel
-from podium.workflow.problems import Problem
+from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Gate, StepOrGate
@@ -26,6 +26,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
         yield from _loop_bounds(site)
         yield from _pass(site)
         yield from _members(site)
+        yield from _carry(site)
         yield from _join(site)
         for gate in site.step.gates:
             if isinstance(gate, Gate):
@@ -153,6 +154,22 @@ def _members(site: StepSite) -> Iterator[Problem]:
         if isinstance(names, tuple) and len(names) > maximum:
             message = f'a list of {len(names)} under "{key}" exceeds limits.members'
             yield site.problem(29, key, message=message, hint=f"limits.members is {maximum}", key=True)
+
+
+def _carry(site: StepSite) -> Iterator[Problem]:
+    """Carried variables exist, and their iterations come one after another."""
+    loop, declared = site.step.for_each, site.context.file.vars
+    if loop is None or loop.carry is None:
+        return
+    if runs_parallel(site.step) or loop.needs is not None:
+        hint = "remove parallel and needs, or carry nothing"
+        message = "carry needs iterations that run one after another"
+        yield site.problem(5, "for_each", "carry", message=message, hint=hint, key=True)
+    for name in loop.carry:
+        if name not in declared:
+            hint = did_you_mean(name, declared) or f"declare it at the top: vars: {{{name}: ...}}"
+            message = f'carry names "{name}", which is not a variable'
+            yield site.problem(15, "for_each", "carry", message=message, hint=hint, key=True)
 
 
 def _join(site: StepSite) -> Iterator[Problem]:

@@ -76,6 +76,8 @@ def _task(site: StepSite) -> Iterator[Problem]:
     step = site.step
     if step.verb != "agent" or site.block.part == "override" or step.prompt is not None:
         return
+    if step.stdin is not None:
+        return
     if not _has_broken_prompt(site) and any(map(_lacks_prompt, workers_of(site.context, step))):
         hint = "its role has none either" if step.role is not None else ""
         yield site.problem(20, message=f'"{site.name}" has no prompt', hint=hint, key=True)
