@@ -102,8 +102,8 @@ def shown(project: Project) -> Any:
 
 
 def artifacts(project: Project) -> dict[str, str]:
-    """The artifacts of the newest run, by their place."""
-    folder = project.root / ".podium/runs" / shown(project)["run"] / "artifacts"
+    """The artifacts, by their place in the workspace."""
+    folder = project.root / "workspace/artifacts"
     return {
         path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()
     }
@@ -118,9 +118,9 @@ def test_1_the_demo_writes_every_artifact(project: Project) -> None:
 
     assert done.code == 0, done.err
     written = artifacts(project)
-    assert written["prep/prep.txt"].strip() == "seven"
-    assert written["analyze/analysis.txt"].strip() == "It says seven."
-    assert written["report/report.html"].strip() == "<p>It says seven.</p>"
+    assert written["Prep/prep.txt"] == "seven\n"
+    assert written["Analyze/analysis.txt"] == "It says seven."
+    assert written["Report/report.html"] == "<p>It says seven.</p>\n"
 
 
 def test_2_a_step_that_exceeds_its_timeout_is_killed_with_124(project: Project) -> None:
@@ -148,7 +148,7 @@ def test_4_a_secret_is_injected_and_its_value_is_redacted(project: Project) -> N
     )
 
     assert done.code == 0, done.err
-    assert artifacts(project)["use/out.txt"].split() == ["18", "***"]
+    assert artifacts(project)["Use/out.txt"].split() == ["18", "***"]
     assert SECRET not in done.out + done.err
     records = (project.root / ".podium").rglob("*")
     assert [path for path in records if path.is_file() and SECRET.encode() in path.read_bytes()] == []
@@ -190,7 +190,7 @@ def test_7_the_log_has_the_start_and_the_end_of_each_step(project: Project) -> N
     assert any("two: failed" in line for line in lines)
     folder = project.root / ".podium/runs" / shown(project)["run"]
     state = json.loads((folder / "state.json").read_text())
-    assert (state["status"], state["current_step"]) == ("failed", "two")
+    assert (state["status"], state["current_step"]) == ("failed", "Two")
 
 
 def test_8_a_fresh_run_executes_every_step_in_order(project: Project) -> None:
@@ -211,18 +211,18 @@ def test_9_step_ok_gates_the_execution(project: Project) -> None:
     assert ended(project) == [("try", "passed"), ("good", "passed")]
 
 
+@pytest.mark.req("R227")
 def test_10_run_step_creates_artifacts_and_leaves_earlier_runs_alone(project: Project) -> None:
     text = flow(step("One", ["echo", "hi"], more="    output_file: o.txt\n"))
     assert run(project, text).code == 0
     state = project.root / ".podium/runs" / shown(project)["run"] / "state.json"
     before = state.read_bytes()
 
-    args = ("run-step", "flow.yaml", "one", "--sandbox", "none", "--artifacts", "out")
-    done = project.podium(*args)
+    (project.root / "workspace/artifacts/One/o.txt").unlink()
+    done = project.podium("run-step", "flow.yaml", "One", "--sandbox", "none")
 
     assert done.code == 0, done.err
-    assert (project.root / "out/one/o.txt").read_text().strip() == "hi"
-    assert project.podium(*args).code == 2
+    assert artifacts(project) == {"One/o.txt": "hi\n"}
     assert state.read_bytes() == before
     assert len(list((project.root / ".podium/runs").iterdir())) == 1
 
@@ -231,7 +231,7 @@ def test_11_values_are_inserted_into_arguments_and_a_missing_one_is_named(projec
     text = flow(step("Say", ["echo", "${context.who}"], more="    output_file: o.txt\n"))
 
     assert run(project, text, "--var", "who=Ada").code == 0
-    assert artifacts(project)["say/o.txt"].strip() == "Ada"
+    assert artifacts(project)["Say/o.txt"].strip() == "Ada"
     missing = run(project, text)
     assert missing.code == 1
     assert "E_VAR_MISSING" in missing.err

@@ -42,7 +42,12 @@ ROWS = [
 ]
 
 
-EXCLUSIVE = {"type": "gate_type", "gate_type": "type", "roles": "role", "prompt_file": "prompt"}
+EXCLUSIVE = {
+    "type": "gate_type",
+    "gate_type": "type",
+    "roles": "role",
+    **dict.fromkeys(("prompt_file", "input_file", "input_files"), "prompt"),
+}
 """Of these keys a mapping may have only one."""
 
 
@@ -218,7 +223,7 @@ STEP = 'version: "1.0"\nname: w\nsteps: [%s]\n'
         (SUPERVISED % "{role: reviewer, roles: [reviewer_codex]}", False, 'both "role" and "roles"'),
         ("git: {auto_branch: true, branch_pattern: 'ai/{tsk}'}", False, '"{tsk}" of branch_pattern is not known'),
         (STEP % "{name: A, provider: claude, prompt: hi, max_tokens: 9}", True, '"max_tokens" has no effect'),
-        (STEP % "{name: A, provider: claude, prompt: hi, prompt_file: p.md}", False, 'both "prompt" and "prompt_file"'),
+        (STEP % "{name: A, provider: claude, prompt: hi, prompt_file: p.md}", False, 'both "prompt" and a file'),
     ],
 )  # fmt: skip
 def test_what_a_key_cannot_do_here_is_reported(

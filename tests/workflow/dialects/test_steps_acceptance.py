@@ -154,9 +154,9 @@ def test_7_the_state_file_describes_the_run(work: ScriptedProject) -> None:
     run, _ = work.run(file)
     state = json.loads((work.facade.paths.run_dir(run) / "state.json").read_text())
     assert state["status"] == "failed"
-    assert (state["workflow_name"], state["current_step"]) == ("demo", "two")
-    assert state["steps"]["one"]["output"].strip() == "hi"
-    assert (state["steps"]["one"]["status"], state["steps"]["two"]["exit_code"]) == ("completed", 1)
+    assert (state["workflow_name"], state["current_step"]) == ("demo", "Two")
+    assert state["steps"]["One"]["output"].strip() == "hi"
+    assert (state["steps"]["One"]["status"], state["steps"]["Two"]["exit_code"]) == ("completed", 1)
 
 
 @pytest.mark.req("R053")
@@ -214,5 +214,5 @@ def test_12_file_conditions_look_below_the_workspace(work: ScriptedProject) -> N
 @pytest.mark.req("R030")
 def test_a_problem_names_the_line_of_the_original_file(work: ScriptedProject) -> None:
     file = work.write_workflow(flow(step("One", '["true"]', goto="Tow")))
-    with pytest.raises(ConfigurationError, match=r'flow\.yaml:8:.*"tow" does not exist'):
+    with pytest.raises(ConfigurationError, match=r'flow\.yaml:8:.*of "One": there is no step "Tow"'):
         work.run(file)

@@ -42,7 +42,7 @@ steps:
     assert status(state) == "passed"
     assert work.view(run).workflow == "head"
     assert work.artifacts(run) == {"say/said.txt": b"Ada\n", "keys/keys.txt": b"*** none\n"}
-    with pytest.raises(ConfigurationError, match='strict: "say" does not route "passed"'):
+    with pytest.raises(ConfigurationError, match='strict_flow: step "Say" has no transition for success'):
         work.run(work.write_workflow(text.replace("success: {goto: Keys}, ", "")))
     with pytest.raises(ConfigurationError, match=r'flow\.yaml:2:.*version "2\.0"'):
         work.run(work.write_workflow(text.replace('"1.0"', '"2.0"')))

@@ -97,10 +97,15 @@ class Names:
     """Foreign names with their native names; a number is appended where two would become the same."""
 
     def __init__(
-        self, foreign_names: Iterable[str] = (), *, native_names: Mapping[str, str] = NOTHING
+        self,
+        foreign_names: Iterable[str] = (),
+        *,
+        native_names: Mapping[str, str] = NOTHING,
+        reserved: Iterable[str] = (),
     ) -> None:
-        """`native_names` are those that already have a native name."""
+        """`native_names` are those that already have a native name, `reserved` are words that cannot be one."""
         self._names: dict[str, str] = dict(native_names)
+        self._reserved = frozenset(reserved)
         for foreign_name in foreign_names:
             self.add(foreign_name)
 
@@ -108,10 +113,17 @@ class Names:
         if foreign_name in self._names:
             return self._names[foreign_name]
         base = name_of(foreign_name)
-        used = set(self._names.values())
+        used = {*self._names.values(), *self._reserved}
         candidates = (base if number == 1 else f"{base}_{number}" for number in range(1, len(used) + 2))
         name = self._names[foreign_name] = next(name for name in candidates if name not in used)
         return name
+
+    def get(self, foreign_name: str) -> str | None:
+        return self._names.get(foreign_name)
+
+    def items(self) -> Iterable[tuple[str, str]]:
+        """Each foreign name with its native name."""
+        return tuple(self._names.items())
 
     def __getitem__(self, foreign_name: str) -> str:
         """The native name; an unknown name is only converted, and the reader then reports that it is missing."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tests.workflow.dialects.samples.sample import Map, Sample
 
+ON: Map = {"success": {"goto": "_end"}, "failure": {"error": "no"}}
 ECHO: Map = {"name": "First", "command": ["echo", "x"], "output_file": "first.txt"}
 
 
@@ -39,7 +40,7 @@ def when(predicate: str, mapping: Map) -> Map:
 
 STEPS: Mapping[str, Sample] = {
     "the top level": Sample(
-        lambda it: {"steps": [ECHO], **it},
+        lambda it: {"steps": [{**ECHO, "on": ON}], **it},
         {"version": "1.0", "name": "w"},
         {
             "version": "1.0",

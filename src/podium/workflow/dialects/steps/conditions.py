@@ -9,6 +9,7 @@ from podium.workflow.dialects.steps import keys
 from podium.workflow.dialects.steps.scope import Scope
 from podium.workflow.dialects.steps.text import as_expression, quoted, split_references
 from podium.workflow.dialects.translation import Translation
+from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
 OPERATORS: Final = ("==", "!=", ">", "<", ">=", "<=")
@@ -53,14 +54,12 @@ def _not(node: Node, scope: Scope, translation: Translation) -> str:
 
 
 def _step_ok(node: Node, scope: Scope, translation: Translation) -> str:
-    return scope.passed(_text_value(node, translation))
+    step = _text_value(node, translation)
+    return scope.passed(step) if _check_step("step_ok", node, step, scope, translation) else "false"
 
 
 def _file_exists(node: Node, scope: Scope, translation: Translation) -> str:
     file_name = _text_value(node, translation)
-    maker = scope.maker_of(file_name)
-    if maker is not None:
-        return scope.passed(maker)
     parts = split_references(file_name)
     if all(isinstance(part, str) for part in parts):
         path = scope.path(node)
@@ -82,8 +81,18 @@ def _env_set(node: Node, scope: Scope, translation: Translation) -> str:
 def _exit_code(node: Node, scope: Scope, translation: Translation) -> str:
     entries = _fields(node, "exit_code", translation)
     step = text(entries.get("step")) or ""
+    if "step" not in entries or not _check_step("exit_code", entries["step"], step, scope, translation):
+        return "false"
     number = entries["value"].value if "value" in entries else 0
     return f"default({scope.exit_code(step)}, {NO_EXIT}) {_operator(entries, translation)} {number}"
+
+
+def _check_step(predicate: str, node: Node, step: str, scope: Scope, translation: Translation) -> bool:
+    if step in scope.places:
+        return True
+    message = f'{predicate} of "{scope.step}": there is no step "{step}"'
+    translation.add_problem(node, 15, message, did_you_mean(step, scope.places))
+    return False
 
 
 def _equals(node: Node, scope: Scope, translation: Translation) -> str:

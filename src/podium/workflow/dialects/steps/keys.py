@@ -27,7 +27,7 @@ ANY_STEP: Final = translated(
     when="`when`",
     on="`on`",
     allow_missing_vars="the variables that may be missing, as `default(...)`",
-    catch="a step that a failure leads to",
+    catch="the steps that a failure leads to",
 )
 WORKING: Final = {
     **ANY_STEP,
@@ -35,9 +35,9 @@ WORKING: Final = {
         timeout="`timeout`",
         retry="`retry.attempts`",
         secrets="`secrets`",
-        input_file="`stdin` of a command, the prompt of a provider",
-        input_files="`stdin` of a command, the prompt of a provider and its `context`",
-        output_file="`output.file`",
+        input_file="`stdin`",
+        input_files="`stdin`, one file after the other",
+        output_file="`output.file`, and `output.save` in `workspace/artifacts/STEP/`",
     ),
 }
 COMMAND: Final = Part("steps, with command", {**WORKING, **translated(command="`run`")})
@@ -46,11 +46,11 @@ PROVIDER: Final = Part(
     {
         **WORKING,
         **translated(
-            provider="`agent`; a provider without an agent of its own is the program PROVIDER-shim",
-            model="`model`",
-            max_tokens="`--max-tokens` of the shim",
-            prompt="`prompt`",
-            prompt_file="`prompt`",
+            provider="`agent`; a provider without an agent of its own is `run` with the program PROVIDER-shim",
+            model="`model`, `--model` of the shim",
+            max_tokens="`--max-tokens` of the shim; an agent is warned about",
+            prompt="`stdin`",
+            prompt_file="`stdin`, before the input files",
         ),
     },
 )
@@ -73,7 +73,10 @@ WHILE: Final = Part(
     "steps.while",
     translated(condition="`repeat.while`", max_iterations="`repeat.max`, 1000 by default", steps="`steps`"),
 )
-RETRY: Final = Part("steps.retry", translated(attempts="`retry.attempts`, with a backoff of 2 s"))
+RETRY: Final = Part(
+    "steps.retry",
+    translated(attempts="`retry.attempts` for the exit codes 1 and 124, with a backoff of 2 s"),
+)
 ROUTES: Final = Part(
     "steps.on", translated(success="`on.passed`", failure="`on.else`", timeout="`on.timeout`")
 )
@@ -87,7 +90,11 @@ ROUTES_OF_SET: Final = Part(
 )
 TARGET: Final = Part(
     "steps.on.OUTCOME",
-    translated(goto="a step, or `end`, `fail`, `break`", error="`fail` with a message", end="`end`"),
+    translated(
+        goto="a step, or `end`, `fail`, `break`; out of a loop by a variable and a check after the loop",
+        error="`fail` with a message",
+        end="`end`",
+    ),
 )
 PREDICATES: Final[Mapping[str, Part]] = {
     name: Part(f"when.{name}", translated(**dict.fromkeys(keys, "part of the expression")))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Final
 
 from podium.fast_dataclass import dataclass
-from podium.workflow.dialects.steps.shims import Shim
+from podium.workflow.dialects.steps.places import BlockPath, Places
 from podium.workflow.dialects.steps.text import Meaning, Part, Ref
 from podium.workflow.dialects.translation import Names, Translation, name_of
-from podium.workflow.source.nodes import Node, fields, text
+from podium.workflow.source.nodes import Node, text
 
 FOLDER: Final = "workspace"
 """The folder where every step starts and which every path is relative to."""
@@ -23,27 +23,49 @@ LOOP: Final = {
     "elapsed": "loop.elapsed",
 }
 RESULTS: Final = ("exit_code", "output", "duration")
+OWN: Final = "\0"
+"""Begins the names of steps and variables that the translation adds, so that none is one of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A way out of a loop: to a step around it, to the end of the run, or to its failure."""
+
+    label: str
+    """What the variable `jump` is set to."""
+    target: str
+    """The name of the step in the file; empty for `end` and `error`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     names: Names
     """Every step of the file."""
+    variables: Names
+    """Every key of the context, and the variables that the translation adds."""
     agents: frozenset[str]
     """The steps done by an agent, which has no exit code."""
-    files: Mapping[str, str]
-    """The output files of steps: the step by the path below the folder."""
-    shims: Mapping[Shim, str]
-    """The names of agents that are separate programs."""
+    failing: frozenset[str]
+    """The steps after whose failure the run can go on."""
+    places: Places
+    step: str = ""
+    """The step that this is the scope of."""
+    block: BlockPath = ()
+    """The loops and parallel blocks around it."""
     read: dict[str, Node] = field(default_factory=dict)
     """Keys of the context that are read, each with a place that reads it."""
     env: set[str] = field(default_factory=set)
     """Environment variables that a condition checks."""
+    kept_results: dict[str, set[str]] = field(default_factory=dict)
+    """Results that are read where the native language cannot see them, and so are kept in variables."""
+    jumps: dict[Jump, None] = field(default_factory=dict)
+    """The ways out of the surrounding loop that its body takes."""
+    added: dict[str, Node] = field(default_factory=dict)
+    """Steps that the translation adds at the end of the surrounding block."""
     item: tuple[str, ...] = ()
     """The item names of the loops around the step."""
-    in_loop: bool = False
-    leave: str | None = None
-    """The step that ends the surrounding loop as passed, if the loop needs one."""
+    is_soft: bool = False
+    """Whether a failure that is routed out of an iteration has to count as passed."""
     optional: frozenset[str] = frozenset()
     """References that may be missing in this step."""
 
@@ -51,27 +73,73 @@ class Scope:
     def folder(self) -> str:
         return FOLDER
 
-    def inside(self, item: str | None, leave: str | None) -> Scope:
-        return replace(self, item=(*self.item, *([item] if item else [])), in_loop=True, leave=leave)
+    @property
+    def in_loop(self) -> bool:
+        return bool(self.block) and not self.places.is_parallel(self.block)
 
-    def passed(self, step: str) -> str:
-        return f"default(steps.{self.names[step]}.outcome, 'none') == 'passed'"
+    @property
+    def in_parallel(self) -> bool:
+        return self.places.is_parallel(self.block)
 
-    def exit_code(self, step: str) -> str:
-        name = self.names[step]
-        return (
-            f"(0 if steps.{name}.outcome == 'passed' else 1)"
-            if step in self.agents
-            else f"steps.{name}.exit_code"
+    @property
+    def can_jump(self) -> bool:
+        """Whether the run can go from here to the top level: no parallel block is in between."""
+        return not any(self.places.is_parallel(self.block[:depth]) for depth in range(len(self.block) + 1))
+
+    def is_in_parallel(self, step: str) -> bool:
+        block = self.places[step].block
+        return any(self.places.is_parallel(block[: depth + 1]) for depth in range(len(block)))
+
+    def inside(self, item: str | None, *, is_soft: bool) -> Scope:
+        """The scope of the body of this step, if it is a loop."""
+        return replace(
+            self,
+            block=(*self.block, self.step),
+            item=(*self.item, *([item] if item else [])),
+            jumps={},
+            added={},
+            is_soft=is_soft,
         )
 
-    def maker_of(self, path: str) -> str | None:
-        """The step that writes this file, if there is one."""
-        return self.files.get(posixpath.normpath(path.removeprefix(f"{FOLDER}/")))
+    def added_step(self, words: str) -> str:
+        return self.names.add(f"{OWN}{words}")
+
+    def added_variable(self, words: str) -> str:
+        return self.variables.add(f"{OWN}{words}")
+
+    def kept_variable(self, step: str, result: str) -> str:
+        return self.added_variable(f"{step} {result}")
+
+    def passed(self, step: str) -> str:
+        outcome = self._read(step, "outcome", self.places.is_before)
+        return f"default({outcome}, 'none') == 'passed'"
+
+    def exit_code(self, step: str) -> str:
+        """The exit code, which is missing if the step may not have run."""
+        return self._read(step, "exit_code", self.places.is_before)
+
+    def _read(self, step: str, result: str, is_visible: Callable[[str, str], bool]) -> str:
+        """The expression for a result of a step, as this place can see it."""
+        if is_visible(step, self.step):
+            return self.own_result(step, result)
+        block = self.places[step].block
+        if self.places.is_parallel(block) and is_visible(block[-1], self.step):
+            return self.own_result(step, result, f"steps.{self.names[block[-1]]}.")
+        self.kept_results.setdefault(step, set()).add(result)
+        return f"vars.{self.kept_variable(step, result)}"
+
+    def own_result(self, step: str, result: str, around: str = "") -> str:
+        """The expression for a result of a step in its own block, or in the parallel block `around`."""
+        base = f"{around}steps.{self.names[step]}"
+        if result == "exit_code" and step in self.agents:
+            return f"(0 if {base}.outcome == 'passed' else 1)"
+        if result == "output" and step in self.failing:
+            return f"default({base}.output, strip({base}.text))"
+        return f"{base}.{result}"
 
     def path(self, node: Node) -> str:
         """A path from the root of the project; a path that leaves the project is reported later by the reader."""
-        relative_path = text(node) or ""
+        relative_path = below_folder(text(node) or "")
         if posixpath.isabs(relative_path):
             return relative_path
         return posixpath.normpath(posixpath.join(FOLDER, relative_path))
@@ -107,8 +175,9 @@ class Scope:
             case "loop":
                 return LOOP.get(remainder)
             case "context":
-                self.read.setdefault(name_of(remainder), node)
-                return f"vars.{name_of(remainder)}"
+                variable = self.variables.add(remainder)
+                self.read.setdefault(variable, node)
+                return f"vars.{variable}"
             case "env":
                 return f"env.{remainder}"
             case "steps":
@@ -118,29 +187,11 @@ class Scope:
 
     def _result(self, remainder: str) -> str | None:
         step, _, result = remainder.rpartition(".")
-        if result not in RESULTS:
+        if result not in RESULTS or step not in self.places:
             return None
-        return self.exit_code(step) if result == "exit_code" else f"steps.{self.names[step]}.{result}"
+        return self._read(step, result, self.places.has_run)
 
 
-def artifact(step: str, file: str) -> str:
-    """The path of a step's output file, as other steps of the file name it."""
-    return posixpath.normpath(f"artifacts/{step}/{file}")
-
-
-def all_steps(steps: tuple[Node, ...]) -> list[Node]:
-    """Every step, including those inside loops and blocks, in the order of the file."""
-    nested: list[Node] = []
-    for step in steps:
-        nested.append(step)
-        for key in ("for_each", "while", "parallel", "catch"):
-            nested += all_steps(inner_steps(fields(step).get(key)))
-    return nested
-
-
-def inner_steps(node: Node | None) -> tuple[Node, ...]:
-    """The body of a loop or block: a list of steps, or a map that contains one."""
-    if node is None:
-        return ()
-    inside = fields(node).get("steps", node)
-    return inside.value if isinstance(inside.value, tuple) else ()
+def below_folder(path: str) -> str:
+    """Artifacts may also be named from the root of the project, as the document does in one place."""
+    return path.removeprefix(f"{FOLDER}/") if path.startswith(f"{FOLDER}/artifacts/") else path

@@ -5,58 +5,95 @@ from __future__ import annotations
 from typing import Any, Final
 
 from podium.workflow.dialects.steps import keys
-from podium.workflow.dialects.steps.scope import FOLDER, Scope
-from podium.workflow.dialects.steps.shims import BUILT_IN, Shim
-from podium.workflow.dialects.steps.text import as_prompt, as_value, split_references
+from podium.workflow.dialects.steps.places import step_name
+from podium.workflow.dialects.steps.scope import FOLDER, Scope, below_folder
+from podium.workflow.dialects.steps.text import as_expression, as_value, split_references
 from podium.workflow.dialects.translation import Translation, new_node, seconds
-from podium.workflow.source.files import is_prompt_file
 from podium.workflow.source.nodes import Node, fields, items, text
 
+BUILT_IN: Final = {
+    "claude": "claude",
+    "gemini": "gemini",
+    "codex": "codex",
+    "openai": "codex",
+    "ollama": "ollama",
+}
+SHIM_OPTIONS: Final = {"model": "--model", "max_tokens": "--max-tokens"}
 RETRYABLE: Final = (1, 124)
 PAUSE: Final = "2s"
 TIMEOUT: Final = "5m"
 
 
 def command(step: Node, scope: Scope, translation: Translation, *, secrets: Node | None) -> dict[str, Any]:
-    entries = fields(step)
-    argv = entries["command"]
+    argv = fields(step)["command"]
     if not isinstance(argv.value, tuple):
         translation.add_problem(argv, 2, "a command must be a list of words", 'write ["echo", "hello"]')
     words = [_word(word, scope, translation) for word in items(argv)]
-    attempts = _attempts(step, translation)
     return {
         "run": new_node(words, argv),
-        "stdin": _stdin(step, scope, translation),
-        "dir": FOLDER,
-        "secrets": secrets,
-        "output": _output(step, scope, translation),
-        "timeout": seconds(entries.get("timeout")),
+        "stdin": _stdin(_files(step), scope, translation),
+        **_process(step, scope, translation, secrets=secrets),
+    }
+
+
+def provider(step: Node, scope: Scope, translation: Translation, *, secrets: Node | None) -> dict[str, Any]:
+    stdin = _prompt(step, scope, translation)
+    if is_shim(step):
+        words = [
+            word if isinstance(word, str) else _word(word, scope, translation) for word in _shim_words(step)
+        ]
+        run = new_node(words, fields(step)["provider"])
+        return {"run": run, "stdin": stdin, **_process(step, scope, translation, secrets=secrets)}
+    return {**_agent(step, scope, translation), "stdin": stdin, **_place(step, scope, translation, secrets)}
+
+
+def is_shim(step: Node) -> bool:
+    """Whether its provider has no built-in agent: then it is a program, called like a command with the prompt on stdin."""
+    provider = text(fields(step).get("provider"))
+    return bool(provider) and provider not in BUILT_IN
+
+
+def _shim_words(step: Node) -> list[str | Node]:
+    """The command that calls the shim of a step; nodes are values of the file."""
+    entries = fields(step)
+    options = [(option, entries[key]) for key, option in SHIM_OPTIONS.items() if key in entries]
+    return [f"{text(entries['provider'])}-shim", *(word for pair in options for word in pair)]
+
+
+def _agent(step: Node, scope: Scope, translation: Translation) -> dict[str, Any]:
+    entries = fields(step)
+    agent = entries["provider"]
+    attempts = _attempts(step, translation)
+    count = attempts.value if attempts is not None and isinstance(attempts.value, int) else 1
+    if "max_tokens" in entries:
+        message = f'"max_tokens" has no effect: {agent.value} decides how long its answers are'
+        translation.add_warning(entries["max_tokens"], message)
+    return {
+        "agent": new_node(BUILT_IN.get(str(agent.value), str(agent.value)), agent),
+        "model": _word(entries["model"], scope, translation) if "model" in entries else None,
+        "timeout": _timeout(step, translation) or TIMEOUT,
+        "retry": {
+            "attempts": attempts or 1,
+            "transient": max(count - 1, 0),
+            "backoff": PAUSE,
+            "on_exhausted": "fail",
+        },
+    }
+
+
+def _process(step: Node, scope: Scope, translation: Translation, *, secrets: Node | None) -> dict[str, Any]:
+    """What commands and shims have in common."""
+    attempts = _attempts(step, translation)
+    return {
+        **_place(step, scope, translation, secrets),
+        "timeout": _timeout(step, translation),
         "retry": attempts and {"attempts": attempts, "backoff": PAUSE},
         "exit_codes": list(RETRYABLE) if attempts else None,
     }
 
 
-def provider(step: Node, scope: Scope, translation: Translation, *, secrets: Node | None) -> dict[str, Any]:
-    entries = fields(step)
-    agent = entries["provider"]
-    attempts = _attempts(step, translation)
-    retry = {"attempts": attempts or 1, "transient": attempts or 0, "backoff": PAUSE, "on_exhausted": "fail"}
-    shim = scope.shims.get(Shim.of(step))
-    if "max_tokens" in entries and agent.value in BUILT_IN:
-        message = f'"max_tokens" has no effect: {agent.value} decides how long its answers are'
-        translation.add_warning(entries["max_tokens"], message)
-    return {
-        "agent": new_node(BUILT_IN.get(str(agent.value), shim), agent),
-        "model": _word(entries["model"], scope, translation) if "model" in entries else None,
-        "context": [_input(file, scope, translation) for file in _context_files(step, scope, translation)]
-        or None,
-        "prompt": _prompt(step, scope, translation),
-        "dir": FOLDER,
-        "secrets": secrets,
-        "output": _output(step, scope, translation),
-        "timeout": seconds(entries.get("timeout")) or TIMEOUT,
-        "retry": retry,
-    }
+def _place(step: Node, scope: Scope, translation: Translation, secrets: Node | None) -> dict[str, Any]:
+    return {"dir": FOLDER, "secrets": secrets, "output": _output(step, scope, translation)}
 
 
 def _word(node: Node, scope: Scope, translation: Translation) -> Node:
@@ -66,34 +103,45 @@ def _word(node: Node, scope: Scope, translation: Translation) -> Node:
     return new_node(as_value(split_references(text_value), scope.meaning(node, translation)), node)
 
 
-def _attempts(step: Node, translation: Translation) -> Any:
+def _timeout(step: Node, translation: Translation) -> Any:
+    node = fields(step).get("timeout")
+    return (
+        seconds(node) if _is_count(node, f'timeout of "{step_name(step)}"', "seconds", translation) else None
+    )
+
+
+def _attempts(step: Node, translation: Translation) -> Node | None:
     retry = fields(step).get("retry")
     if retry is None:
         return None
     translation.check_part(retry, "retry", keys.RETRY)
-    return fields(retry).get("attempts")
+    attempts = fields(retry).get("attempts")
+    what = f'retry.attempts of "{step_name(step)}"'
+    return attempts if _is_count(attempts, what, "attempts", translation) else None
+
+
+def _is_count(node: Node | None, what: str, unit: str, translation: Translation) -> bool:
+    if node is None:
+        return False
+    is_count = type(node.value) is int and node.value > 0
+    if not is_count:
+        translation.add_problem(node, 2, f"{what} must be a whole number of {unit}, at least 1")
+    return is_count
 
 
 def _output(step: Node, scope: Scope, translation: Translation) -> dict[str, Any] | None:
+    """The file is kept with the run, and saved where the format has the artifacts of all runs."""
     file = fields(step).get("output_file")
-    return None if file is None else {"file": _word(file, scope, translation)}
-
-
-def _stdin(step: Node, scope: Scope, translation: Translation) -> Any:
-    """The input: files, or the output of earlier steps whose output files are named."""
-    files = _files(step)
-    if not files:
+    if file is None:
         return None
-    makers = [scope.names[maker] for file in files if (maker := scope.maker_of(str(file.value))) is not None]
-    if not makers:
-        paths = [_input(file, scope, translation) for file in files]
-        return paths if len(paths) > 1 else paths[0]
-    if len(makers) < len(files):
-        message = "input_files mixes files of the project with output files of steps"
-        translation.add_problem(files[0], 5, message, "let one step print them all")
-    outputs = [f"steps.{name}.output" for name in makers]
-    one = outputs[0] if len(outputs) == 1 else f"join([{', '.join(outputs)}], '\\n')"
-    return new_node(f"${{{{ {one} }}}}", files[0])
+    name = _word(file, scope, translation)
+    folder = f"{FOLDER}/artifacts/{text(fields(step).get('name'))}"
+    return {"file": name, "save": new_node(f"{folder}/{name.value}", file)}
+
+
+def _stdin(files: list[Node], scope: Scope, translation: Translation) -> Any:
+    paths = [_input(file, scope, translation) for file in files]
+    return None if not paths else paths if len(paths) > 1 else paths[0]
 
 
 def _files(step: Node) -> list[Node]:
@@ -101,42 +149,26 @@ def _files(step: Node) -> list[Node]:
     return [file for key in ("input_file", "input_files") for file in items(entries.get(key))]
 
 
-def _context_files(step: Node, scope: Scope, translation: Translation) -> list[Node]:
-    """The files that a provider gets besides its prompt; the first file is the prompt unless the step has one."""
-    has_prompt = bool({"prompt", "prompt_file"} & set(fields(step)))
-    files = _files(step)[0 if has_prompt else 1 :]
-    for file in files:
-        if scope.maker_of(str(file.value)) is not None:
-            message = "a provider can get the output file of a step only as its prompt"
-            translation.add_problem(file, 5, message, "write ${steps.NAME.output} in its prompt")
-    return files
-
-
 def _input(file: Node, scope: Scope, translation: Translation) -> Node:
     parts = split_references(str(file.value))
     if all(isinstance(part, str) for part in parts):
         return new_node(scope.path(file), file)
-    return new_node(f"{FOLDER}/{as_value(parts, scope.meaning(file, translation))}", file)
+    path = as_value(split_references(below_folder(str(file.value))), scope.meaning(file, translation))
+    return new_node(f"{FOLDER}/{path}", file)
 
 
 def _prompt(step: Node, scope: Scope, translation: Translation) -> Any:
+    """All that a provider gets: its files one after the other, or the text of `prompt`."""
     entries = fields(step)
-    if {"prompt", "prompt_file"} <= set(entries):
-        message = 'a provider cannot have both "prompt" and "prompt_file"'
-        translation.add_problem(entries["prompt_file"], 5, message, "remove one of the two")
-    if "prompt" in entries:
-        words = entries["prompt"]
-        return new_node(
-            as_prompt(split_references(str(words.value)), scope.meaning(words, translation)), words
-        )
-    file = entries.get("prompt_file", next(iter(_files(step)), None))
-    if text(file) is None or file is None:
+    inline, files = entries.get("prompt"), [*items(entries.get("prompt_file")), *_files(step)]
+    if inline is not None:
+        for file in files[:1]:
+            message = 'a provider cannot have both "prompt" and a file'
+            translation.add_problem(file, 5, message, "remove one of the two")
+        words = as_expression(split_references(str(inline.value)), scope.meaning(inline, translation))
+        return new_node(f"${{{{ {words} }}}}", inline)
+    if not files or not all(map(text, files)):
         translation.add_problem(
             step, 20, "this provider has no prompt", "name its file with input_file or prompt_file"
         )
-        return "Go on."
-    maker = scope.maker_of(str(file.value))
-    if maker is not None:
-        return new_node(f"{{{{ steps.{scope.names[maker]}.text }}}}", file)
-    path = scope.path(file)
-    return new_node(path if is_prompt_file(path) else f"Do what the file {path} says.", file)
+    return _stdin(files, scope, translation)
