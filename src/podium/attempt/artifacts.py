@@ -66,7 +66,9 @@ def keep(host: Host, file: str, value: Any) -> KeptArtifact:
 
 def written_output(output: Output) -> tuple[Value, ...]:
     """The values of an output contract that may contain expressions."""
-    return (output.file, output.folder, *output.files, *(() if output.save is None else (output.save,)))
+    # What is not written is left out: these values are part of the key by which earlier versions stored results.
+    places = (place for place in (output.folder, output.save) if place is not None)
+    return (output.file, *output.files, *places)
 
 
 def _path(value: Value, names: Names) -> str:
