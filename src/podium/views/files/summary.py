@@ -181,7 +181,7 @@ def _audits(view: RunView) -> str:
             _cell(", ".join(f"{name} {score:g}" for name, score in audit.scores.items())),
         )
         for audit in audits
-        if audit.score is not None or audit.scores
+        if audit.scores
     ]
     table = _table("Audit scores", ("judge", "decision", "overall", "scores"), rows)
     lines = [_cell(line, 400) for line in consensus(audits)]

@@ -30,7 +30,8 @@ def phases(view: RunView) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     """Each list of agents that wrote texts: its address, and a row for each of them."""
     groups: dict[str, list[tuple[str, ...]]] = {}
     for step in view.steps:
-        text = text_of(step) if step.parent and step.verdict is None else ""
+        is_writer = bool(step.parent and step.calls) and step.verdict is None
+        text = text_of(step) if is_writer else ""
         if text and (step.parent in groups or len(groups) < MOST_PHASES):
             groups.setdefault(step.parent, []).append(_writer_row(step, text))
     yield from groups.items()
