@@ -100,7 +100,7 @@ gates: {tests: {run: make test, junit: r.xml}}
 steps:
   a: {role: planner, prompt: Plan, gates: [tests], touches: [docs/], retry: 3, on: {failed: b}}
   b: {review: one, of: [a], pass: all, bar: minor, prompt: Judge, on: {rejected: a, timeout: {fail: late}}}
-  c: {run: make, stdin: x, timeout: 1m, required: true}
+  c: {run: make, stdin: x, junit: r.xml, timeout: 1m, required: true}
 """
 
 
@@ -164,7 +164,7 @@ def test_a_new_verb_removes_the_keys_and_routes_of_the_old_one(tmp_path: Path) -
     steps = merge_child(tmp_path, PARENT, "steps: {b: {run: make judge}, c: {agent: claude}}").value["steps"]
 
     assert steps["b"] == {"run": "make judge", "on": {"timeout": {"fail": "late"}}}
-    assert steps["c"] == {"agent": "claude", "timeout": "1m"}
+    assert steps["c"] == {"agent": "claude", "stdin": "x", "timeout": "1m"}
 
 
 def test_a_new_verb_on_a_loop_keeps_the_keys_of_the_loop(tmp_path: Path) -> None:
