@@ -258,4 +258,4 @@ def test_work_is_moved_onto_a_branch_only_by_a_step_that_can(passed: tuple[Proje
     assert no_author.code == 2
     assert "steps that can: implement" in no_author.err
     assert no_branch.code == 2
-    assert 'there is no branch "mian"' in no_branch.err
+    assert 'branch "mian" does not exist' in no_branch.err

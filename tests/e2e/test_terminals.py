@@ -71,7 +71,8 @@ def test_no_command_lets_agents_and_commands_steer_the_terminal(hostile: Project
             asked = partial(terminal.shows, b"type one of approve")
             project.while_running(terminal.child, asked, "the question")
             assert steering(terminal.seen) == []
-            assert b"? ask: Is this good: ^[[2J" in terminal.seen
+            assert b"? ask: Is this good: " in terminal.seen
+            assert b"forged" in terminal.seen
             terminal.child.kill()
             terminal.child.wait()
 
@@ -97,4 +98,7 @@ def test_what_is_no_terminal_gets_the_exact_text(hostile: Project) -> None:
         project.podium("run", FILE, "--sandbox", "limits")
 
         assert f"+{EVIL}\n" in project.podium("diff").out
-        assert project.podium("inbox", "--json").data()[0]["question"] == f"Is this good: {EVIL}"
+        question = project.podium("inbox", "--json").data()[0]["question"]
+        assert question.startswith("Is this good: ")
+        assert "\u202eforged\x9b2J" in question
+        assert "\x1b" not in question, "terminal codes are removed from an agent's answer"
