@@ -21,7 +21,7 @@ from tests.core.run_log import InstanceLog, RunLog, body_of
 
 
 def check_heads(run_log: RunLog) -> None:
-    """The head of a sequence moves only with passed steps, and a jump back resets it to before the target."""
+    """The head of a sequence moves only with passed steps, and a jump back from a failure resets it to before the target."""
     heads: dict[Address, Tree | None] = {}
     before: dict[tuple[Address, int], Tree | None] = {}
     refused: set[Address] = set()
@@ -30,16 +30,21 @@ def check_heads(run_log: RunLog) -> None:
             case StepEntered():
                 heads[event.path] = event.start
                 if _is_sequence(run_log, event.parent) and event.role == "step":
-                    if event.stale:
-                        # The target itself may have been skipped by a route.
-                        since = [i for i in event.stale if (event.parent, i) in before]
-                        if since:
-                            heads[event.parent] = before[(event.parent, since[0])]
-                        for index in since:
-                            del before[(event.parent, index)]
+                    # The target itself may have been skipped by a route.
+                    earlier = [
+                        before.pop((event.parent, i)) for i in event.stale if (event.parent, i) in before
+                    ]
+                    if earlier and not event.keeps_head:
+                        heads[event.parent] = earlier[0]
                     head = heads.get(event.parent, event.base)
-                    assert event.base == head, f"{event.path} builds on {event.base}, the head is {head}"
-                    before[(event.parent, event.index)] = head
+                    step = run_log.instances[event.path].step
+                    keeps_base = event.keeps_head and step is not None and step.has_worker
+                    base = earlier[0] if keeps_base else head
+                    assert event.base == base, f"{event.path} builds on {event.base}, not on {base}"
+                    assert not event.keeps_head or event.start == head, (
+                        f"{event.path} does not start from the head"
+                    )
+                    before[(event.parent, event.index)] = event.base
                     heads[event.parent] = head
             case StepReopened():
                 before = {key: tree for key, tree in before.items() if key[0] != event.path}
@@ -53,7 +58,7 @@ def check_heads(run_log: RunLog) -> None:
                     heads[event.path] = event.tree
             case StepEnded():
                 instance = run_log.instances[event.path]
-                if event.outcome != "passed":
+                if event.outcome not in ("passed", "partial"):
                     assert event.tree is None, f"{event.path} {event.outcome} and leaves {event.tree}"
                 elif event.tree is not None and instance.parent is not None and _is_step(instance):
                     heads[instance.parent] = event.tree

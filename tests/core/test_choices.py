@@ -10,6 +10,7 @@ from podium.core.events import StepEnded
 from podium.core.model import Choice, Set, Step, Target
 from podium.core.payloads import ChosenRoute
 from podium.core.policy import Retry
+from podium.core.queries.graph import targets_of
 from podium.core.types import Address
 from podium.workflow.expressions.parser import parse_expression, parse_value
 from tests.core.kit import BASE, Game, agent, block, command, flow
@@ -31,6 +32,15 @@ def ending(game: Game, path: str) -> StepEnded:
 
 
 KIND = choose(('steps.c.output == "bug"', to(1)), (None, to(2)))
+
+
+def test_all_targets_of_a_step_are_listed() -> None:
+    step = agent("a", on={"passed": KIND, "failed": to(0)})
+    assert [(outcome, target.step) for outcome, target in targets_of(step)] == [
+        ("passed", 1),
+        ("passed", 2),
+        ("failed", 0),
+    ]
 
 
 def router(target: Target = KIND, **rest: Target) -> Game:

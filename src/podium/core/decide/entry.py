@@ -288,8 +288,7 @@ def _step_before(state: State, scope: Scope) -> tuple[Address, ...]:
     if scope.place.order != "seq" or scope.last is None:
         return ()
     ending = state.instances[scope.last].ending
-    if ending is None:
-        return ()
+    assert ending is not None
     has_words = ending.route is not None and bool(ending.route.words)
     return (scope.last,) if has_words or ending.outcome not in CONTINUING_OUTCOMES else ()
 
