@@ -117,12 +117,17 @@ def test_what_counts_as_tried_is_what_the_live_tests_install() -> None:
     pins = (Path(__file__).parents[2] / "tools/live.sh").read_text()
 
     tested = {one.name: one.tested for one in built_in_types() if one.tested}
-    assert sorted(tested) == ["claude", "codex", "gemini"]
-    for name, package in (
-        ("claude", "@anthropic-ai/claude-code"),
-        ("codex", "@openai/codex"),
-        ("gemini", "@google/gemini-cli"),
-    ):
+    packages = {
+        "claude": "@anthropic-ai/claude-code",
+        "claude_agent_acp": "@agentclientprotocol/claude-agent-acp",
+        "codex": "@openai/codex",
+        "codex_acp": "@agentclientprotocol/codex-acp",
+        "gemini": "@google/gemini-cli",
+        "opencode": "opencode-ai",
+        "qwen_code": "@qwen-code/qwen-code",
+    }
+    assert sorted(tested) == sorted(packages)
+    for name, package in packages.items():
         assert f"{package}@{tested[name]}" in pins
 
 

@@ -45,4 +45,4 @@ def test_a_window_that_fills_is_told_in_the_summary(tmp_path: Path) -> None:
             summary = project.root / ".podium/runs" / project.run_id() / "run_summary.md"
 
             assert ended.code == 0, ended.err
-            assert "| `tell` | local | 85% | high | give it less" in summary.read_text()
+            assert "| `tell` | local | 850 | 1,000 | 85% | high | give it less" in summary.read_text()
