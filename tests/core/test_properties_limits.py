@@ -116,7 +116,8 @@ def _check_decision(action: str, asked: StepEntered, after: Sequence[object]) ->
     if action == "proceed" and isinstance(first, StepEntered) and first.role == "step":
         assert first.index == asked.target
     if action == "force_complete" and isinstance(first, StepEntered) and first.role == "step":
-        assert first.adopt is not None
+        # A step that has not run yet has no result to accept: the run continues with what there is.
+        assert first.adopt is not None or first.visit == 1
 
 
 @given(cases(PEOPLED))
