@@ -218,7 +218,7 @@ ORDER_BUGS: Final = (
     Bug(
         "the variables of a child leak into the run",
         "evolve/endings.py",
-        "(instance.place.frame, name)",
+        "(frame_of_variable(state, instance, name), name)",
         "(addresses.ROOT, name)",
         FRAMES,
     ),

@@ -77,7 +77,7 @@ LOOP_BUGS: Final = (
     Bug(
         "the newest version is taken for the best",
         "decide/breaker.py",
-        "score = scores.get(ending.tree, -1.0)",
+        "score = judged if ending.score is None else ending.score",
         "score = -1.0",
         (CIRCLES + "force_complete_accepts_the_version_with_the_best_review_score",),
     ),

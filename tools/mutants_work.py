@@ -146,23 +146,30 @@ TREE_BUGS: Final = (
     Bug(
         "a failed scope hands on its tree",
         "decide/completion.py",
-        'tree=final_tree(state, scope) if end.outcome == "passed" else None',
+        "tree=final_tree(state, scope) if _keeps_work(scope, end) else None",
         "tree=final_tree(state, scope)",
         HEADS,
     ),
     Bug(
         "a failed member moves the head",
         "evolve/endings.py",
-        'if event.outcome != "passed" or event.tree is None or',
+        'if event.outcome not in ("passed", "partial") or event.tree is None or',
         "if event.tree is None and isinstance(child, Leaf) and child.answer is not None and child.answer.tree is not None:\n        return child.answer.tree\n    if event.tree is None or",
         LEFT_OVER,
     ),
     Bug(
+        "a step that passed loses its work when it leads back",
+        "decide/entry.py",
+        "return ending is not None and ending.outcome in CONTINUING_OUTCOMES",
+        "return False",
+        ("tests/core/test_kept_work.py",),
+    ),
+    Bug(
         "the head is not put back on a jump",
         "evolve/scopes.py",
-        "head=event.base if back else parent.head",
+        "head=event.base if back and not event.keeps_head else parent.head",
         "head=parent.head",
-        HEADS,
+        ("tests/core/test_trees.py",),
     ),
     Bug(
         "a step that is gone back to builds on what came after it",
@@ -187,9 +194,9 @@ TREE_BUGS: Final = (
     ),
     Bug(
         "best takes the worst",
-        "queries/branch_trees.py",
-        "if best is None or score > best[0]:",
-        "if best is None or score < best[0]:",
+        "queries/graph.py",
+        "return max(passed, key=_score_of, default=None)",
+        "return min(passed, key=_score_of, default=None)",
         RESULTS,
     ),
 )
@@ -290,7 +297,7 @@ TIME_BUGS: Final = (
     Bug(
         "a command does not wait for its backoff",
         "decide/repeats.py",
-        "if isinstance(step.verb, Agent) or is_old:",
+        "if learns or is_old:",
         "if step:",
         ("tests/core/test_backoff.py",),
     ),

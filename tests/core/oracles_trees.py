@@ -151,7 +151,7 @@ def _possible(run_log: RunLog, instance: InstanceLog) -> set[Tree | None]:
     trees: set[Tree | None] = set()
     for path in instance.children:
         child = run_log.instances[path]
-        if child.ended is not None and child.ended.outcome == "passed":
+        if child.ended is not None and child.ended.outcome in ("passed", "partial"):
             trees.add(child.ended.tree)
     trees.update(e.tree for e in run_log.log if isinstance(e, JoinEnded) and _inside(e.path, instance))
     if instance.entered is not None:

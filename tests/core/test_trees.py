@@ -59,6 +59,16 @@ def test_a_skipped_jump_target_starts_before_all_stale_steps() -> None:
     assert started(game, "b") == ("a#1", "a#1")
 
 
+def test_a_failure_that_leads_back_to_a_command_puts_the_head_back() -> None:
+    game = Game(flow(agent("a"), command("c"), agent("b"), command("t", on=on(failed=1))))
+    game.end_with_change("a")
+    game.end("c")
+    game.end_with_change("b")
+    game.end("t", "failed")
+    game.end("c~2")
+    assert started(game, "b~2") == ("a#1", "b#1")
+
+
 def test_a_step_that_passed_leads_back_without_losing_its_work() -> None:
     judge, fixer = command("judge", on=on(failed=2, passed=3)), agent("fix", on=on(passed=1))
     game = Game(flow(agent("a"), judge, fixer, agent("last")))
