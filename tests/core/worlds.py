@@ -7,9 +7,9 @@ from dataclasses import replace
 from podium.core.events import ApprovalAsked, AttemptEnded, AttemptStarted, WaitStarted
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
-from podium.core.queries.graph import TO_A_PERSON, actions_of
+from podium.core.queries.graph import actions_of
 from podium.core.state import State
-from podium.core.types import Millis
+from podium.core.types import TO_A_PERSON, Millis
 from podium.simulate.random_world import RandomWorld
 from podium.simulate.world import DelayedReport
 

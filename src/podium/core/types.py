@@ -111,3 +111,6 @@ ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 
 IN_PLACE: Final = "in_place"
 """The key of an attempt's change that tells that it was made in the user's own files."""
+
+TO_A_PERSON: Final = "person:"
+"""The prefix of `about` in advice that a person is asked for, because the advisor gave no valid decision."""

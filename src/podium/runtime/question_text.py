@@ -8,9 +8,10 @@ from typing import Any
 
 from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.model import Agent, Human
-from podium.core.queries.graph import TO_A_PERSON, workflow_of
+from podium.core.queries.graph import workflow_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Leaf, State
+from podium.core.types import TO_A_PERSON
 from podium.views.run.questions import as_written
 from podium.workflow.prompts.prompt import PromptError, plain_prompt
 

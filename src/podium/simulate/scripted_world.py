@@ -20,9 +20,9 @@ from podium.core.messages import Approve
 from podium.core.model import Agent, Command, Members, Review, Step, Wait
 from podium.core.payloads import Amounts, RefusedMember, Verdict
 from podium.core.queries.claims import EVERYTHING, claim_of_leaf
-from podium.core.queries.graph import TO_A_PERSON, actions_of
+from podium.core.queries.graph import actions_of
 from podium.core.state import Leaf, Placement, State
-from podium.core.types import Address, AnswerKind, MicroUsd, Millis, Tree
+from podium.core.types import TO_A_PERSON, Address, AnswerKind, MicroUsd, Millis, Tree
 from podium.simulate.memory_trees import MemoryTrees
 from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of

@@ -11,9 +11,9 @@ from podium.core.decide.entry import ScopeEnd
 from podium.core.events import Event, JumpOrdered
 from podium.core.model import Block, Human
 from podium.core.queries.file_versions import visits_with_file
-from podium.core.queries.graph import HALTED, TO_A_PERSON, body_of
+from podium.core.queries.graph import HALTED, body_of
 from podium.core.state import Instance, Scope, State
-from podium.core.types import ACTIONS, Address, Millis
+from podium.core.types import ACTIONS, TO_A_PERSON, Address, Millis
 
 
 class Decision(NamedTuple):

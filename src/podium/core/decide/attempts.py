@@ -17,9 +17,9 @@ from podium.core.events import AttemptEnded, AttemptQueued, Event, StepEnded, St
 from podium.core.model import Agent, Command, Git, Review
 from podium.core.payloads import RefusedMember
 from podium.core.queries.evaluate import count_of
-from podium.core.queries.graph import TO_A_PERSON, failed_gates
+from podium.core.queries.graph import failed_gates
 from podium.core.state import Instance, Leaf, State
-from podium.core.types import MOVED, Address, Millis, Outcome
+from podium.core.types import MOVED, TO_A_PERSON, Address, Millis, Outcome
 
 NAMED: Final = 10
 

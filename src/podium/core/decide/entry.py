@@ -21,7 +21,6 @@ from podium.core.queries.graph import (
     BLOCKS,
     HALTED,
     LOOPS,
-    TO_A_PERSON,
     TOGETHER,
     builders_on,
     child_step,
@@ -29,7 +28,7 @@ from podium.core.queries.graph import (
 )
 from podium.core.queries.rebases import rebase_for
 from podium.core.state import Instance, Leaf, Ledger, Scope, State, number_of
-from podium.core.types import CONTINUING_OUTCOMES, ONTO, Address, Millis, Outcome, Reason, Tree
+from podium.core.types import CONTINUING_OUTCOMES, ONTO, TO_A_PERSON, Address, Millis, Outcome, Reason, Tree
 
 
 class ScopeEnd(NamedTuple):

@@ -29,7 +29,7 @@ from podium.core.model import (
 from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
 from podium.core.step_settings import Prompt
-from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, Address, Outcome, Role, Tree
+from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, TO_A_PERSON, Address, Outcome, Role, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
 BLOCKS: Final = (Block, Call)
@@ -56,9 +56,6 @@ QUESTIONS: Final = {
 
 PRICE: Final = "price:"
 """The prefix of `about` in a question about an agent without a price; the agent's name follows."""
-
-TO_A_PERSON: Final = "person:"
-"""The prefix of `about` in advice that a person is asked for, because the advisor gave no valid decision."""
 
 NO_VERDICT: Final = "no_verdict"
 """The reason of a review in which no reviewer gave a valid verdict, and the question to a person about it."""

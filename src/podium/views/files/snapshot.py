@@ -120,7 +120,7 @@ def _steps(scope: Address, children: Mapping[Address, list[StepView]], view: Run
 
 def _label(step: StepView, view: RunView) -> str | None:
     """What the author calls the step; None if a translation added it."""
-    labels = view.labels.steps
+    labels = {} if view.labels is None else view.labels.steps
     return labels.get(step.step) if labels and step.role == "step" else step.step
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from podium.core.queries.graph import TO_A_PERSON
+from podium.core.types import TO_A_PERSON
 from podium.views.plain import as_text
 from podium.views.run.view import StepView
 

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from podium.core.addresses import ROOT, without_visit
-from podium.core.model import Labels
 from podium.core.payloads import RaisedLimit, Verdict
 from podium.core.types import Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass, quick
 from podium.views.run.why import Cause, cause_line
+
+if TYPE_CHECKING:
+    from podium.core.model import Labels
 
 StepStatus: TypeAlias = Literal["queued", "running", "checking", "retrying", "waiting", "ended"]
 """`checking`: it has answered, and its gates are running."""
@@ -201,7 +203,7 @@ class RunView(NamedTuple):
     """Why the run did not pass."""
     raised: tuple[RaisedLimit, ...] = ()
     """Limits that people raised."""
-    labels: Labels = Labels()
+    labels: Labels | None = None
     vars: Mapping[str, Any] = NOTHING
     """The variables of the run by the names that its author uses, as far as they have values."""
     folder: str = ""
