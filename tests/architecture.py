@@ -63,7 +63,7 @@ INNER_ORDERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("schema",),
         ("dialects",),
         ("source",),
-        ("problems", "defaults", "agent_capabilities", "test_gates"),
+        ("problems", "defaults", "agent_capabilities", "test_gates", "cron"),
     ),
     "workflow.lint": (("check",), ("rules",), ("analysis",)),
 }

@@ -361,4 +361,14 @@ RULES: Final = (
         ('on.passed of "classify": the branch of "bug" runs into "feature", another branch of the list',),
         "A step continues with the one below it, so a branch would also do the work of the next one.",
     ),
+    Rule(
+        47,
+        "triggers",
+        (
+            'trigger "nightly" has no budget for a day',
+            'trigger "nightly" watches cron and file',
+            'trigger "opened" gives no value for input "report"',
+        ),
+        "Nobody is there when a trigger starts a run, so everything it needs and the most it may cost are in the file.",
+    ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -30,7 +30,7 @@ from podium.ports.runtime import (
     Unread,
     no_such_run,
 )
-from podium.ports.store import RunHead, Store
+from podium.ports.store import RunHead, Store, TriggerEvent
 from podium.redaction.mask import Mask
 from podium.runtime.commands import decode_reply, encode_command
 from podium.runtime.records import events_of, read_records
@@ -70,7 +70,7 @@ class LocalRuntime:
             spec.run, workflow.name, workflow.fingerprint, spec.created, 0, 0, FIRST_HASH, source=spec.source
         )
         # With its start command, so that any process can start it should this one die now.
-        self.store.create(head, {"start": encode_command(spec.start)})
+        self.store.create(head, {"start": encode_command(spec.start)}, spec.event)
         return spec.run
 
     def post(self, run: RunId, command: RunCommand, *, key: str) -> None:
@@ -221,6 +221,18 @@ class LocalRuntime:
         from podium.engine.verify import verify
 
         return verify(self.store, self._paths, self._head(run))
+
+    def record_events(self, events: Sequence[TriggerEvent], marks: Mapping[tuple[str, str], str]) -> int:
+        return self.store.record_events(events, marks)
+
+    def trigger_events(self, *, since: int | None = None) -> tuple[TriggerEvent, ...]:
+        return self.store.trigger_events(since=since)
+
+    def trigger_mark(self, file: str, trigger: str) -> str | None:
+        return self.store.trigger_mark(file, trigger)
+
+    def drop_event(self, event: TriggerEvent, reason: str) -> None:
+        self.store.drop_event(event, reason)
 
     def lost_runs(self) -> tuple[str, ...]:
         from podium.engine.verify import runs_without_log

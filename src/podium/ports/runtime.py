@@ -16,7 +16,7 @@ from podium.core.messages import Cancel, Command, Refusal, Start
 from podium.core.types import Address, Millis
 from podium.errors import ConfigurationError, PodiumError
 from podium.fast_dataclass import dataclass
-from podium.ports.store import RunHead
+from podium.ports.store import RunHead, TriggerEvent
 
 if TYPE_CHECKING:
     from podium.core.model import Workflow
@@ -92,6 +92,8 @@ class RunSpec:
     source: str
     """Where its definition comes from, for the process that drives it; the runtime does not read it."""
     start: Start
+    event: TriggerEvent | None = None
+    """What a trigger starts it for; the same transaction settles it."""
 
 
 class DrivenRun(Protocol):
@@ -198,6 +200,18 @@ class Runtime(Protocol):
         """Rewrite the files in the run's folder from its log."""
 
     def verify(self, run: RunId) -> LogCheck: ...
+
+    def record_events(self, events: Sequence[TriggerEvent], marks: Mapping[tuple[str, str], str]) -> int:
+        """Store the events of triggers whose ids are new, with how far triggers have looked; returns how many were new."""
+
+    def trigger_events(self, *, since: int | None = None) -> tuple[TriggerEvent, ...]:
+        """The events that wait for a run, oldest first; with `since`, all from that time on."""
+
+    def trigger_mark(self, file: str, trigger: str) -> str | None:
+        """How far a trigger has looked; None if it never has."""
+
+    def drop_event(self, event: TriggerEvent, reason: str) -> None:
+        """Settle a waiting event without a run."""
 
     def lost_runs(self) -> tuple[str, ...]:
         """The names of run folders whose run is not in the log."""

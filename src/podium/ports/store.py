@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from podium.core.hash_chain import Record, RunId
 from podium.errors import PodiumError
@@ -36,6 +36,23 @@ class QueuedCommand:
     body: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class TriggerEvent:
+    """Something that happened outside, for which a trigger of a workflow file starts at most one run."""
+
+    file: str
+    trigger: str
+    id: str
+    """Unique among the events of the trigger."""
+    at: int
+    body: Mapping[str, Any]
+    """What the run may read of it; empty once the event is settled."""
+    state: Literal["waiting", "started", "dropped"] = "waiting"
+    run: RunId | None = None
+    reason: str = ""
+    """Dropped: why no run was started for it."""
+
+
 class StoreError(PodiumError):
     """The store failed."""
 
@@ -57,10 +74,16 @@ class Store(Protocol):
     its owner, so the events of two owners can never interleave.
     """
 
-    def create(self, head: RunHead, commands: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def create(
+        self,
+        head: RunHead,
+        commands: Mapping[str, Mapping[str, Any]] | None = None,
+        event: TriggerEvent | None = None,
+    ) -> None:
         """Create a run without events, in one transaction with its first queued commands by name.
 
-        Raises StoreError if the run exists.
+        The transaction also marks the event that the run is started for. Raises StoreError if the run exists, or if the
+        event does not wait for a run.
         """
 
     def claim(self, run: RunId) -> int:
@@ -109,6 +132,21 @@ class Store(Protocol):
 
     def forget(self, run: RunId) -> None:
         """Delete a run with its events and queued commands; idempotent."""
+
+    def record_events(self, events: Sequence[TriggerEvent], marks: Mapping[tuple[str, str], str]) -> int:
+        """Store the events whose ids are new, and how far triggers have looked, by file and trigger; in one transaction.
+
+        Returns how many were new.
+        """
+
+    def trigger_events(self, *, since: int | None = None) -> tuple[TriggerEvent, ...]:
+        """The events that wait for a run, oldest first; with `since`, all from that time on."""
+
+    def trigger_mark(self, file: str, trigger: str) -> str | None:
+        """How far a trigger has looked; None if it never has."""
+
+    def drop_event(self, event: TriggerEvent, reason: str) -> None:
+        """Settle a waiting event without a run."""
 
     def damage(self) -> str | None:
         """Describe damage of the store itself; None if there is none. Readers of a log check its chain themselves."""

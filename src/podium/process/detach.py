@@ -1,4 +1,7 @@
-"""Starts a process that outlives this one: the owner of a run in the background."""
+"""Starts a process that outlives this one: the owner of a run in the background.
+
+Such a process belongs to no launch, and only its starter waits for it; `process_tree` leaves it alone.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ import subprocess
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 DetachedProcess: TypeAlias = "subprocess.Popen[bytes]"
+
+detached: Final[set[int]] = set()
+"""The pids of detached processes that are our children."""
 
 
 def disown(process: DetachedProcess) -> None:
@@ -37,7 +43,7 @@ def start_detached(argv: tuple[str, ...], *, cwd: Path, output: Path) -> Detache
     output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        return subprocess.Popen(  # noqa: S603  # our own program; programs of a run are started by `run`
+        process = subprocess.Popen(  # noqa: S603  # our own program; programs of a run are started by `run`
             argv,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
@@ -45,5 +51,7 @@ def start_detached(argv: tuple[str, ...], *, cwd: Path, output: Path) -> Detache
             stderr=handle,
             start_new_session=True,
         )
+        detached.add(process.pid)
+        return process
     finally:
         os.close(handle)

@@ -10,7 +10,7 @@ Rule 2: if it is in our own session, to none, because every launch has a new ses
 Rule 3: if its environment has the marker of a running launch, to that launch.
 Rule 4: if it has cleared its environment, to the running launch that started before it, if there is only one. If there
         are several, it is left until the last of them ends. So nothing else in this process may start a child in a
-        session of its own.
+        session of its own, except detached processes, which are known and belong to none.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import anyio
 import anyio.lowlevel
 
 from podium.fast_dataclass import dataclass
+from podium.process.detach import detached
 from podium.process.procfs import (
     Process,
     descend,
@@ -159,7 +160,9 @@ def live_processes(root: Root, *, everywhere: bool = False) -> tuple[Process, ..
 
 def _orphans() -> tuple[Process, ...]:
     """Our children that are not main processes of launches; dead ones are reaped, because they have no environment."""
-    children = (read_process(pid) for pid in read_children(os.getpid()) if pid not in _running)
+    pids = read_children(os.getpid())
+    detached.intersection_update(pids)
+    children = (read_process(pid) for pid in pids if pid not in _running and pid not in detached)
     orphans = tuple(process for process in children if process and process.session != os.getsid(0))
     for process in orphans:
         if process.is_dead:

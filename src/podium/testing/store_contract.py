@@ -8,13 +8,17 @@ from dataclasses import replace
 import pytest
 
 from podium.core.hash_chain import FIRST_HASH, RunId, first_fault
-from podium.ports.store import AppendConflict, RunHead, StaleOwner, Store, StoreError
+from podium.ports.store import AppendConflict, RunHead, StaleOwner, Store, StoreError, TriggerEvent
 
 RUN = RunId("20260101-a")
 
 
 def run_head(run: RunId = RUN, *, created: int = 1) -> RunHead:
     return RunHead(run, "flow", "f" * 64, created, 0, 0, FIRST_HASH)
+
+
+def trigger_event(name: str = "one", *, at: int = 5, trigger: str = "nightly") -> TriggerEvent:
+    return TriggerEvent("flow.yaml", trigger, name, at, {"id": name})
 
 
 class StoreContract:
@@ -214,5 +218,51 @@ class StoreContract:
         store.post(RUN, "one", {"text": "ünï"})
         store.post(RUN, "two", {})
         store.answer(store.commands(RUN)[0], "done")
+        store.record_events([trigger_event(), trigger_event("two")], {("flow.yaml", "nightly"): "5"})
+        store.drop_event(trigger_event("two"), "ünï")
 
         assert store.damage() is None
+
+    def test_an_event_of_a_trigger_is_stored_once_with_how_far_it_has_looked(self, store: Store) -> None:
+        key = ("flow.yaml", "nightly")
+        assert store.trigger_mark(*key) is None
+
+        first = store.record_events([trigger_event("two", at=6), trigger_event()], {key: "6"})
+        repeated = store.record_events([trigger_event(at=9)], {key: "9"})
+        other = store.record_events([trigger_event(trigger="hourly")], {})
+
+        assert (first, repeated, other) == (2, 0, 1)
+        assert [(each.at, each.trigger, each.id) for each in store.trigger_events()] == [
+            (5, "hourly", "one"),
+            (5, "nightly", "one"),
+            (6, "nightly", "two"),
+        ]
+        assert [each.id for each in store.trigger_events(since=6)] == ["two"]
+        assert store.trigger_mark(*key) == "9"
+        assert store.trigger_mark("flow.yaml", "hourly") is None
+
+    def test_one_run_is_created_for_an_event(self, store: Store) -> None:
+        store.record_events([trigger_event()], {})
+
+        store.create(run_head(), {}, trigger_event())
+
+        assert store.trigger_events() == ()
+        [settled] = store.trigger_events(since=0)
+        assert (settled.state, settled.run, settled.body) == ("started", RUN, {})
+        with pytest.raises(StoreError, match="does not wait for a run"):
+            store.create(run_head(RunId("20260101-b")), {}, trigger_event())
+        assert [head.run for head in store.heads()] == [RUN]
+        assert store.record_events([trigger_event()], {}) == 0
+
+    def test_a_dropped_event_says_why_and_starts_nothing(self, store: Store) -> None:
+        store.record_events([trigger_event()], {})
+
+        store.drop_event(trigger_event(), "skip_if is true")
+
+        [settled] = store.trigger_events(since=0)
+        assert (settled.state, settled.run, settled.reason) == ("dropped", None, "skip_if is true")
+        with pytest.raises(StoreError, match="does not wait for a run"):
+            store.drop_event(trigger_event(), "again")
+        with pytest.raises(StoreError, match="does not wait for a run"):
+            store.create(run_head(), {}, trigger_event("unknown"))
+        assert store.heads() == ()

@@ -105,8 +105,9 @@ def definition_text(context: WorkflowSource) -> str:
 
 
 def _content(context: WorkflowSource) -> dict[str, Any]:
+    # What starts runs is not part of what they do, so an edited trigger does not change a run.
     return {
-        "document": context.raw,
+        "document": {key: value for key, value in context.raw.items() if key != "triggers"},
         "texts": sorted(context.texts.items()),
         "schemas": dict(sorted(context.schemas.items())),
         "features": [feature.raw for feature in context.features.values()],

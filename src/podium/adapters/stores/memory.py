@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
-from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError
+from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError, TriggerEvent
 
 
 class MemoryStore:
@@ -17,10 +17,19 @@ class MemoryStore:
         self._commands: list[QueuedCommand] = []
         self._replies: dict[tuple[RunId, str], str | None] = {}
         self._posted = 0
+        self._events: dict[tuple[str, str, str], TriggerEvent] = {}
+        self._marks: dict[tuple[str, str], str] = {}
 
-    def create(self, head: RunHead, commands: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def create(
+        self,
+        head: RunHead,
+        commands: Mapping[str, Mapping[str, Any]] | None = None,
+        event: TriggerEvent | None = None,
+    ) -> None:
         if head.run in self._heads:
             raise StoreError(f"run {head.run} already exists")
+        if event is not None:
+            self._settle(event, state="started", run=head.run)
         self._heads[head.run] = replace(head, epoch=0, last_seq=0, last_hash=FIRST_HASH)
         self._records[head.run] = []
         for name, body in (commands or {}).items():
@@ -95,6 +104,32 @@ class MemoryStore:
         self._commands = [command for command in self._commands if command.run != run]
         self._replies = {key: reply for key, reply in self._replies.items() if key[0] != run}
 
+    def record_events(self, events: Sequence[TriggerEvent], marks: Mapping[tuple[str, str], str]) -> int:
+        new = {_key(event): event for event in reversed(events) if _key(event) not in self._events}
+        self._events |= new
+        self._marks |= marks
+        return len(new)
+
+    def trigger_events(self, *, since: int | None = None) -> tuple[TriggerEvent, ...]:
+        chosen = [
+            event
+            for event in self._events.values()
+            if (event.state == "waiting" if since is None else event.at >= since)
+        ]
+        return tuple(sorted(chosen, key=lambda event: (event.at, *_key(event))))
+
+    def trigger_mark(self, file: str, trigger: str) -> str | None:
+        return self._marks.get((file, trigger))
+
+    def drop_event(self, event: TriggerEvent, reason: str) -> None:
+        self._settle(event, state="dropped", reason=reason)
+
+    def _settle(self, event: TriggerEvent, **changes: Any) -> None:
+        stored = self._events.get(_key(event))
+        if stored is None or stored.state != "waiting":
+            raise StoreError(f"event {event.id} of trigger {event.trigger} does not wait for a run")
+        self._events[_key(event)] = replace(stored, body={}, **changes)
+
     def damage(self) -> str | None:
         return None
 
@@ -106,3 +141,7 @@ class MemoryStore:
         if head is None:
             raise StoreError(f"run {run} does not exist")
         return head
+
+
+def _key(event: TriggerEvent) -> tuple[str, str, str]:
+    return (event.file, event.trigger, event.id)

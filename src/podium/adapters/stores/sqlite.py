@@ -17,8 +17,9 @@ import apsw
 
 from podium.adapters.stores.sqlite_errors import check_name, damage_of_log, first_damage, store_error
 from podium.adapters.stores.sqlite_schema import VERSION, migrate, sum_of
+from podium.adapters.stores.sqlite_triggers import MARK, SINCE, WAITING, event_of, insert_events, settle_event
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
-from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError
+from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError, TriggerEvent
 
 BUSY_MS: Final = 10_000
 NEEDED: Final = (3, 51, 3)
@@ -114,7 +115,12 @@ class SqliteStore:
         except (apsw.Error, UnicodeDecodeError) as error:
             raise store_error(self._path, error) from error
 
-    def create(self, head: RunHead, commands: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def create(
+        self,
+        head: RunHead,
+        commands: Mapping[str, Mapping[str, Any]] | None = None,
+        event: TriggerEvent | None = None,
+    ) -> None:
         with self._transaction:
             if self.head(head.run) is not None:
                 raise StoreError(f"run {head.run} already exists")
@@ -132,6 +138,8 @@ class SqliteStore:
             self._db.execute("insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, sum_of(row)))
             for name, body in (commands or {}).items():
                 self._post(head.run, name, body)
+            if event is not None:
+                settle_event(self._db, event, run=head.run)
 
     def _change(self, run: RunId, *, epoch: int | None = None, status: str | None = None) -> None:
         (row,) = self._db.execute("select * from run where run = ?", (run,))
@@ -282,6 +290,22 @@ class SqliteStore:
                 own = (number << 32, (number + 1) << 32)
                 self._db.execute("delete from event where id > ? and id < ?", own)
             self._db.execute("delete from run where run = ?", (run,))
+
+    def record_events(self, events: Sequence[TriggerEvent], marks: Mapping[tuple[str, str], str]) -> int:
+        with self._transaction:
+            return insert_events(self._db, events, marks)
+
+    def trigger_events(self, *, since: int | None = None) -> tuple[TriggerEvent, ...]:
+        rows = self._rows(WAITING) if since is None else self._rows(SINCE, (since,))
+        return tuple(event_of(row) for row in rows)
+
+    def trigger_mark(self, file: str, trigger: str) -> str | None:
+        rows = self._rows(MARK, (file, trigger))
+        return rows[0][0] if rows else None
+
+    def drop_event(self, event: TriggerEvent, reason: str) -> None:
+        with self._transaction:
+            settle_event(self._db, event, run=None, reason=reason)
 
     def damage(self) -> str | None:
         with self._transaction:

@@ -73,6 +73,8 @@ def first_damage(db: apsw.Connection, wal: Path) -> str | None:
         db.execute(
             "select 'queued command ' || name || ' of run ' || run, run, name, body, reply, sum from letter"
         ),
+        db.execute("select 'event ' || id || ' of trigger ' || trigger, * from trigger_event"),
+        db.execute("select 'trigger ' || trigger, * from trigger_mark"),
     )
     for name, *fields, expected in rows:
         if sum_of(tuple(fields)) != expected:

@@ -20,6 +20,7 @@ from podium.ports.store import StoreError
 
 TABLES: Final = Path(__file__).with_name("sqlite.sql")
 NEW_TABLES: Final = Path(__file__).with_name("sqlite_3.sql")
+TRIGGER_TABLES: Final = Path(__file__).with_name("sqlite_4.sql")
 
 
 def sum_of(row: tuple[Any, ...]) -> str:
@@ -67,10 +68,16 @@ def _store_events_in_order(db: apsw.Connection) -> None:
         db.execute(f"alter table new_{table} rename to {table}")
 
 
+def _add_trigger_tables(db: apsw.Connection) -> None:
+    """Version 4: the events for which triggers start runs, and how far triggers have looked."""
+    db.execute(TRIGGER_TABLES.read_text("utf-8"))
+
+
 STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (
     _create_tables,
     _add_sums,
     _store_events_in_order,
+    _add_trigger_tables,
 )
 VERSION: Final = len(STEPS)
 

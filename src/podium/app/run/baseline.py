@@ -44,7 +44,7 @@ def refuse_red_base(
         return
 
     async def check() -> list[GateReport]:
-        async with _beside(host) as base:
+        async with beside(host) as base:
             reports = []
             for gate in gates:
                 on_start(f"{gate.listed.label} on the base: {gate.command}")
@@ -78,7 +78,7 @@ async def report_red_base(
         return
     # What goes wrong here must not end the run; its own gates meet the same fault.
     with suppress(PodiumError, OSError):
-        async with _beside(host) as base:
+        async with beside(host) as base:
             for gate in gates:
                 report = await try_gate(base, gate, tree)
                 if report.status in REPORTED:
@@ -147,7 +147,7 @@ def _is_false(condition: Node, names: StaticNames) -> bool:
 
 
 @asynccontextmanager
-async def _beside(host: Host) -> AsyncIterator[Host]:
+async def beside(host: Host) -> AsyncIterator[Host]:
     """The same machine with folders of its own. Its processes have the run's marker, so that a sweep finds them."""
     work_dir = ProjectPaths(host.project).base_work_dir(host.run)
     # A process that was killed may have left it.

@@ -1,5 +1,7 @@
 """Resume parked runs when they are due: a timer fired, an answer or a command arrived, or their process has died.
 
+It also starts runs for the events of triggers.
+
 Each run gets a process of its own, which releases the run as soon as it only waits; so waiting costs nothing, and
 killing the service loses nothing, since it remembers only what is in the logs. Rule: a run that is paused, has ended or
 has an owner is left alone.
@@ -29,6 +31,7 @@ from podium.views.format import iso
 
 if TYPE_CHECKING:
     from podium.app.project import Project
+    from podium.app.triggers.watch import TriggerWatch
 
 LOOK_S: Final = 0.2
 OPEN: Final = ("running", "waiting")
@@ -43,7 +46,8 @@ class ServiceLine(NamedTuple):
 
     at: Millis
     run: RunId
-    did: Literal["began", "let_go", "stopped", "refused"]
+    did: Literal["began", "let_go", "stopped", "refused", "started", "dropped", "held"]
+    """Started, dropped, held: what became of the event of a trigger."""
     text: str
     why: str = ""
     """Began: why the run was due. Refused: why it cannot be resumed."""
@@ -51,9 +55,11 @@ class ServiceLine(NamedTuple):
     exit: int | None = None
     status: str = ""
     """Let go: the status of the run."""
+    trigger: str = ""
+    event: str = ""
 
     def line(self) -> str:
-        return f"{iso(self.at)} {self.run} {self.text}"
+        return f"{iso(self.at)} {self.run} {self.text}" if self.run else f"{iso(self.at)} {self.text}"
 
 
 @dataclass(slots=True)
@@ -75,18 +81,37 @@ class Service:
     tell: Callable[[ServiceLine], None]
     slots: int = 4
     now: Clock = wall_clock
+    triggers: TriggerWatch | None = None
     _observed: dict[RunId, _Observed] = field(default_factory=dict)
     _at_work: dict[RunId, DetachedProcess] = field(default_factory=dict)
+    _created: set[RunId] = field(default_factory=set)
+    """Runs that this process has created and that no other process will start."""
 
     def serve(self, is_stopped: Callable[[], bool], *, once: bool = False) -> None:
         """Until it is stopped; with `once`, until no run is due."""
         while not is_stopped():
             self._collect()
+            self._look_at_triggers()
             began = self._start_ready()
-            if once and not began and not self._at_work:
+            polls = self.triggers is not None and self.triggers.is_busy
+            # A run that has just ended may have held back an event.
+            if once and not (began or self._at_work or polls or self._look_at_triggers(anew=True)):
                 return
             time.sleep(LOOK_S)
         self._stop()
+
+    def _look_at_triggers(self, *, anew: bool = False) -> bool:
+        """Whether a run was created; `anew` looks at once."""
+        created = False
+        for line in () if self.triggers is None else self.triggers.look(self.now(), anew=anew):
+            if line.run is not None:
+                self._created.add(line.run)
+                created = True
+            run = line.run or RunId("")
+            self.tell(
+                ServiceLine(self.now(), run, line.did, line.text, trigger=line.trigger, event=line.event)
+            )
+        return created
 
     def ready(self) -> tuple[tuple[RunId, str], ...]:
         """Which runs are due, the oldest first, and why."""
@@ -103,7 +128,7 @@ class Service:
 
     def _why(self, head: RunHead) -> str:
         observed = self._observed.setdefault(head.run, _Observed())
-        if self.now() < observed.not_before or (not head.last_seq and self.now() < head.created + YOUNG):
+        if self.now() < observed.not_before or self._is_young(head):
             return ""
         unread = self.project.runtime.unread(head.run)
         if unread.commands:
@@ -119,6 +144,10 @@ class Service:
         if observed.due is not None and observed.due <= self.now():
             return "a timer is due"
         return ""
+
+    def _is_young(self, head: RunHead) -> bool:
+        """Whether the process that created the run may still start to drive it."""
+        return not head.last_seq and head.run not in self._created and self.now() < head.created + YOUNG
 
     def _look(self, head: RunHead, observed: _Observed) -> None:
         observed.seq = head.last_seq

@@ -37,9 +37,9 @@ from podium.core.queries.steps import all_steps
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
-from podium.git.repository import read_head, read_uncommitted, tree_with_uncommitted
+from podium.git.repository import read_head, read_uncommitted, tree_of, tree_with_uncommitted
 from podium.ports.runtime import RunSpec
-from podium.ports.store import RunHead
+from podium.ports.store import RunHead, TriggerEvent
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.records import events_of
 from podium.tasks.prior_results import prior_results_of
@@ -68,6 +68,8 @@ class RunSource:
     """What the command line set over all files."""
     kept: Mapping[str, str] = field(default_factory=dict)
     """The hashes of the texts it was started with, by name."""
+    trigger: str = ""
+    """The trigger that started it, and its event."""
 
     @classmethod
     def of(cls, head: RunHead) -> RunSource:
@@ -89,6 +91,10 @@ class RunRequest:
     replay: str | None = None
     accepts: tuple[str, ...] = ()
     """Agents that may work without a price; `*` is all."""
+    event: TriggerEvent | None = None
+    """What a trigger starts it for."""
+    start_from: tuple[str, str] | None = None
+    """The branch and the commit to start from; None: what is checked out."""
     history: History | None = None
     """What calls of earlier runs used, if the caller has read it: their logs may be long."""
 
@@ -131,6 +137,7 @@ def start_run(
         record=request.record,
         replay=request.replay,
         settings=definition.settings,
+        trigger="" if request.event is None else f"{request.event.trigger}: {request.event.id}",
     )
     check_recordings(project.root, source)
     definition.check_inputs(request.inputs)
@@ -140,7 +147,7 @@ def start_run(
     prepared = prepare_run(project, new_id(), workflow, source)
     check_preflight(prepared, source)
     host = prepared.host
-    tree, facts, uncommitted = _base(host, workflow, dirty=request.dirty)
+    tree, facts, uncommitted = _base(host, workflow, request)
     if host.repository is not None:
         check_branch(workflow, facts.branch)
         check_remote(workflow, host.repository)
@@ -157,7 +164,7 @@ def start_run(
         from podium.app.run.baseline import refuse_red_base
 
         refuse_red_base(host, workflow, start.inputs, tree, on_trial)
-    create(project, prepared, definition, source, start)
+    create(project, prepared, definition, source, start, request.event)
     return StartedRun(prepared, uncommitted)
 
 
@@ -171,7 +178,12 @@ def start_message(
 
 
 def create(
-    project: Project, prepared: PreparedRun, definition: LoadedWorkflow, source: RunSource, start: Start
+    project: Project,
+    prepared: PreparedRun,
+    definition: LoadedWorkflow,
+    source: RunSource,
+    start: Start,
+    event: TriggerEvent | None = None,
 ) -> None:
     """The run exists from here on; nothing of it has happened yet."""
     host = prepared.host
@@ -179,7 +191,14 @@ def create(
     hashes = keep_definition(project, definition, host.mask)
     text = json.dumps(asdict(replace(source, kept=hashes)))
     project.runtime.start(
-        RunSpec(run=host.run, workflow=prepared.workflow, created=host.now(), source=text, start=start)
+        RunSpec(
+            run=host.run,
+            workflow=prepared.workflow,
+            created=host.now(),
+            source=text,
+            start=start,
+            event=event,
+        )
     )
     remember_project(project.paths)
     project.prepared[host.run] = prepared
@@ -304,7 +323,9 @@ def new_id() -> RunId:
     return RunId(f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{tail}")
 
 
-def _base(host: Host, workflow: Workflow, *, dirty: bool) -> tuple[Tree | None, RunFacts, tuple[str, ...]]:
+def _base(
+    host: Host, workflow: Workflow, request: RunRequest
+) -> tuple[Tree | None, RunFacts, tuple[str, ...]]:
     now = datetime.now().astimezone()
     offset = now.utcoffset()
     facts = RunFacts(
@@ -315,6 +336,9 @@ def _base(host: Host, workflow: Workflow, *, dirty: bool) -> tuple[Tree | None, 
     )
     if host.repository is None:
         return None, facts, ()
+    if request.start_from is not None:
+        branch, commit = request.start_from
+        return tree_of(host.repository, commit), replace(facts, branch=branch, base=commit), ()
     head = read_head(host.repository)
     if head.commit is None:
         raise ConfigurationError(
@@ -325,6 +349,6 @@ def _base(host: Host, workflow: Workflow, *, dirty: bool) -> tuple[Tree | None, 
     changed = read_uncommitted(host.repository)
     if not changed:
         return head.tree, facts, ()
-    if dirty:
+    if request.dirty:
         return tree_with_uncommitted(host.repository), facts, ()
     return head.tree, facts, changed

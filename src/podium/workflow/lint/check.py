@@ -30,6 +30,7 @@ from podium.workflow.lint.rules import (
     sub_workflows,
     teams,
     texts,
+    triggers,
 )
 from podium.workflow.problems import Problem
 
@@ -53,6 +54,7 @@ CHECKS: Final[tuple[tuple[Callable[[FileSurvey], Iterator[Problem]], tuple[int, 
     (reviewer_independence.check, (41, 42)),
     (lost_work.check, (44,)),
     (choices.check, (45, 46)),
+    (triggers.check, (24, 25, 34, 47)),
 )
 """The checks with the rules they report; `tools/pages/validation.py` describes the rules."""
 

@@ -28,6 +28,7 @@ from podium.workflow.schema.scalars import (
     Tokens,
 )
 from podium.workflow.schema.step import EMPTY, Gate, GateList, Step
+from podium.workflow.schema.triggers import Trigger
 
 InputType: TypeAlias = Literal["string", "int", "number", "bool", "path", "list", "map"]
 
@@ -215,6 +216,7 @@ class File(SharedKeys):
     gates: dict[str, Gate] = EMPTY
     strict: bool = False
     labels: Labels | None = None
+    triggers: dict[str, Trigger] = EMPTY
     switches: Texts = ()
 
 

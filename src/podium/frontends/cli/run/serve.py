@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.app.run.serve import Service, ServiceLine
+from podium.app.triggers.listing import list_triggers, poll_trigger, watch_triggers
+from podium.errors import ConfigurationError
 from podium.frontends.cli.open_run import in_project
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
 if TYPE_CHECKING:
     from podium.app.project import Project
+    from podium.app.triggers.watch import TriggerWatch
 
 
 @click.command("serve", short_help="Resume parked runs when they are due.")
@@ -32,28 +35,90 @@ if TYPE_CHECKING:
     help="Maximum number of runs to drive at once.",
 )
 @click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="Receive webhooks of triggers at this address; port 0 chooses a free one.",
+)
+@click.option("--branch", help="Read triggers from this branch.  [default: the default branch]")
+@click.option("--no-triggers", is_flag=True, help="Only resume runs; start none.")
+@click.option(
+    "--list", "as_list", is_flag=True, help="List the triggers and the events that wait, then exit."
+)
+@click.option(
+    "--poll", metavar="FILE:TRIGGER", help="Run the command of a trigger once, print its lines, then exit."
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
     help="Print each action as a JSON line; its schema: podium schema --of serve.",
 )
-def command(project: Project, once: bool, slots: int, as_json: bool) -> int:
-    """Resume the runs of this project when they are due, until stopped.
+def command(  # noqa: PLR0913  # one for each option
+    project: Project,
+    once: bool,
+    slots: int,
+    listen: str | None,
+    branch: str | None,
+    no_triggers: bool,
+    as_list: bool,
+    poll: str | None,
+    as_json: bool,
+) -> int:
+    """Resume the runs of this project when they are due, and start runs by triggers, until stopped.
 
     A run is due when a timer, reminder or deadline fires, a quota window opens, an answer or a signal arrives,
-    or its process has died. Paused runs are left alone. Each action is printed as one line. SIGTERM and Ctrl-C
-    stop the service and interrupt active runs without loss; they continue when it starts again.
+    or its process has died. Paused runs are left alone. The `triggers` of workflows that are committed on the
+    default branch start runs; --list shows them. Each action is printed as one line. SIGTERM and Ctrl-C stop
+    the service and interrupt active runs without loss; they continue when it starts again.
     """
+    triggers = None if no_triggers else watch_triggers(project, branch, listen)
+    if as_list:
+        return _list(triggers, as_json=as_json)
+    if poll is not None:
+        return _poll(triggers, poll, as_json=as_json)
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
-    service = Service(project, slots=slots, tell=_tell_json if as_json else _tell)
-    if not once:
-        text = f"watching the runs of {project.root}, {slots} at once"
-        click.echo(_own("watching", text) if as_json else text)
-    service.serve(stopped.is_set, once=once)
+    tell = _tell_json if as_json else _tell
+    service = Service(project, slots=slots, tell=tell, triggers=triggers)
+    try:
+        address = None if triggers is None or triggers.listener is None else triggers.listener.start()
+        if not once:
+            text = f"watching the runs of {project.root}, {slots} at once"
+            text += (
+                ""
+                if address is None
+                else f"; webhooks at http://{address[0]}:{address[1]}/hooks/FILE/TRIGGER"
+            )
+            click.echo(_own("watching", text) if as_json else text)
+        service.serve(stopped.is_set, once=once)
+    finally:
+        if triggers is not None:
+            triggers.close()
     if not once:
         click.echo(_own("ended", "stopped") if as_json else "stopped")
+    return 0
+
+
+def _poll(triggers: TriggerWatch | None, name: str, *, as_json: bool) -> int:
+    if triggers is None:
+        raise ConfigurationError("triggers need a git repository", hint="git init, and commit")
+    lines = poll_trigger(triggers, name)
+    click.echo(_json({"lines": lines}) if as_json else "\n".join(lines))
+    return 0
+
+
+def _list(triggers: TriggerWatch | None, *, as_json: bool) -> int:
+    listed = () if triggers is None else list_triggers(triggers, wall_clock())
+    if as_json:
+        click.echo(_json({"triggers": [line._asdict() for line in listed]}))
+        return 0
+    for line in listed:
+        click.echo(f"{line.file}: {line.name}  {line.watches}")
+        for text in line.details:
+            click.echo(f"    {text}")
+    if not listed:
+        click.echo("no triggers are committed; docs/how-to/start-runs-by-triggers.md shows how to write one")
     return 0
 
 

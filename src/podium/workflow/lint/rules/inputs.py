@@ -50,7 +50,7 @@ def _defaults(context: WorkflowSource) -> Iterator[Problem]:
     for name, declared in context.file.inputs.items():
         path: DocPath = ("inputs", name)
         if declared.has("default") and declared.default is not None:
-            for message in _faults(name, declared, declared.default):
+            for message in faults_of_input(name, declared, declared.default):
                 yield context.problem(34, (*path, "default"), message)
         for number, choice in enumerate(declared.choices):
             if not FITS[declared.type](choice):
@@ -62,7 +62,7 @@ def _defaults(context: WorkflowSource) -> Iterator[Problem]:
             yield context.problem(34, (*path, "exists"), message, key=True)
 
 
-def _faults(name: str, declared: Input, value: Any) -> Iterator[str]:
+def faults_of_input(name: str, declared: Input, value: Any) -> Iterator[str]:
     if not FITS[declared.type](value):
         yield f'input "{name}" must be {declared.type}'
     elif declared.choices and value not in declared.choices:
@@ -82,7 +82,7 @@ def check_values(context: WorkflowSource, values: Mapping[str, Any]) -> Iterator
             hint = f"-i {name}=..."
             yield context.problem(34, path, f'input "{name}" has no value', hint=hint, key=True)
         elif name in values:
-            for message in _faults(name, declared, value):
+            for message in faults_of_input(name, declared, value):
                 yield context.problem(34, path, message, key=True)
         yield from _path(context, name, declared, value, is_passed=name in values)
 

@@ -40,7 +40,18 @@ def _top(context: WorkflowSource) -> Iterator[Problem]:
     file = context.file
     if file.name is not None:
         yield from _check_spelling(context, [file.name], (), value=("name",))
-    for section in ("inputs", "vars", "outputs", "gates", "roles", "agents", "policies", "retries", "people"):
+    for section in (
+        "inputs",
+        "vars",
+        "outputs",
+        "gates",
+        "roles",
+        "agents",
+        "policies",
+        "retries",
+        "people",
+        "triggers",
+    ):
         yield from _check_spelling(context, file.get(section), (section,))
 
 
