@@ -33,10 +33,9 @@ ARTIFACTS: Final = "artifacts"
 """The result field that lists the stored artifacts: `file` and `hash`."""
 
 
-def keep_output(host: Host, output: Output, names: Names, value: Any) -> KeptArtifact | None:
-    """Stores the answer of a step whose contract declares a file; None if it declares none."""
-    if output.file is None:
-        return None
+def keep_output(host: Host, output: Output, names: Names, value: Any) -> KeptArtifact:
+    """Stores the answer of a step whose contract declares a file."""
+    assert output.file is not None
     file = _path(output.file, names)
     artifact = keep(host, file, value)
     if output.folder is not None:

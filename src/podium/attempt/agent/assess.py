@@ -173,10 +173,12 @@ def _answered_value(attempt: AgentAttempt, result: AgentResult, verdict: Verdict
 
 async def _kept_files(attempt: AgentAttempt, value: Any) -> AttemptResult:
     """The artifact of an answer, if the step declares a file for it."""
+    if attempt.step.output.file is None:
+        return {}
     artifact = await to_thread.run_sync(
         artifacts.keep_output, attempt.host, attempt.step.output, attempt.names, value
     )
-    return {} if artifact is None else {"artifacts": [artifact]}
+    return {"artifacts": [artifact]}
 
 
 async def assess_work(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:

@@ -123,14 +123,14 @@ async def run_in(
         finished = await sandbox.run(launch, policy, on_output=activity.output)
     hint = resource_hint(finished, policy)
     outcome = command_result(host, argv, finished, timeout_s, hint=hint)
-    stderr = await to_thread.run_sync(_keep_stderr, host, started, finished)
+    stderr: AttemptResult = {}
+    if finished.stderr.size:
+        stderr = await to_thread.run_sync(_keep_stderr, host, started, finished)
     return replace(outcome, result={**outcome.result, **stderr, **sandbox_record(sandbox, policy)})
 
 
 def _keep_stderr(host: Host, started: AttemptStarted, finished: Finished) -> AttemptResult:
-    """Where the command's stderr is, if it printed any; the log has only stdout."""
-    if not finished.stderr.size:
-        return {}
+    """Where the command's stderr is; the log has only stdout."""
     file = finished.stderr.path or host.log_dir(started.path, started.attempt) / STDERR
     if finished.stderr.path is None:
         file.parent.mkdir(parents=True, exist_ok=True)

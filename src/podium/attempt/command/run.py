@@ -191,9 +191,9 @@ async def _verified(
         )
     if missing is not None:
         return _refused(host, started, "contract", missing, result, tree=change.tree)
-    content = _printed(step, outcome) if step.output.kind == "text" else value.value
-    artifact = await to_thread.run_sync(artifacts.keep_output, host, step.output, names, content)
-    if artifact is not None:
+    if step.output.file is not None:
+        content = _printed(step, outcome) if step.output.kind == "text" else value.value
+        artifact = await to_thread.run_sync(artifacts.keep_output, host, step.output, names, content)
         result[artifacts.ARTIFACTS] = [artifact]
     end = attempt_ended(
         host, started, "ok", result=result, tree=change.tree or started.start, change=change.change or None

@@ -151,7 +151,7 @@ async def _set_up(
     if made.snapshot is not None and host.artifacts_dir.is_dir():
         await to_thread.run_sync(setup.copy_artifacts, host, made.folder, sandbox.owner)
     shared: tuple[str, ...] = ()
-    if made.snapshot is not None:
+    if made.snapshot is not None and isinstance(step.verb, Agent):
         shared = await to_thread.run_sync(share_folder, host, step, names, made.folder, sandbox.owner)
     request = setup.setup_request(step, names)
     added = await setup.prepare(host, sandbox, request, made.folder, made.snapshot)
