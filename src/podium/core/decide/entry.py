@@ -250,8 +250,8 @@ def _entry_event(
     """The event of an entry, with its trees and feedback."""
     base, start = _trees(state, scope, step, pending)
     after = pending.after
-    if adopt is not None and scope.place.order == "dag":
-        # An adopted tree does not contain what other branches have changed since.
+    if adopt is not None and scope.place.order in ("dag", "many"):
+        # An adopted tree does not contain what other branches or members have changed since.
         base, after = base_of_adopted(state, scope, state.instances[adopt])
     return StepEntered(
         at=now,
