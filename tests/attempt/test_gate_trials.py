@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium.attempt.command.look_up import needs_of
-from podium.attempt.command.printed.totals import executed_by_any
+from podium.attempt.command.printed.totals import executed_by_any, says_none
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,12 @@ def test_the_output_tells_how_many_tests_ran(output: str, tests: int | None) -> 
 def test_a_runner_that_counts_its_tests_can_say_none() -> None:
     assert executed_by_any("Ran 0 tests in 0.000s\n\nOK", "unittest") == 0
     assert executed_by_any("Ran 0 tests in 0.000s\n\nOK") is None
+
+
+@pytest.mark.parametrize(
+    "line", ["# tests 0", "ℹ tests 0", "1..0", "Ran 0 tests in 0.0s", "  0 passing (2ms)", "No tests found"]
+)
+def test_an_output_that_names_no_executed_test_says_so(line: str) -> None:
+    assert says_none(f"before\n{line}\nafter")
+    assert not says_none(f"{line}\n3 passed in 0.1s")
+    assert not says_none("all is well")

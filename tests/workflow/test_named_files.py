@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podium.workflow.test_gates.files import has_other_code, is_shadow, is_test_file
-from podium.workflow.test_gates.named_files import files_named_by_settings
+from podium.workflow.test_gates.files import has_other_code, imports_any, is_shadow, is_test_file
+from podium.workflow.test_gates.named_files import files_named_by_settings, folders_named_by_settings
 
 FILES = {
     "web/support/first.js", "web/support/second.ts", "web/support/index.js", "support/plugin.py", "src/mine/__init__.py",
@@ -83,3 +83,41 @@ def test_a_module_named_like_an_installed_one_takes_its_place() -> None:
     assert is_shadow("src/anyio.py", set[str]().__contains__, is_installed=installed)
     assert not is_shadow("src/app/anyio.py", set[str]().__contains__, is_installed=installed)
     assert not is_shadow("anyio/new.py", {"anyio"}.__contains__, is_installed=installed)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "folders"),
+    [
+        ("pyproject.toml", '[tool.pytest.ini_options]\npythonpath = ["app", "none"]', {"app"}),
+        ("web/pytest.ini", "[pytest]\npythonpath = core/ .", {"web", "web/core"}),
+        ("conftest.py", "sys.path.insert(0, str(Path(__file__).parent / 'app'))", {"app"}),
+        ("README.md", "app", set()),
+    ],
+)
+def test_folders_that_the_settings_name_may_be_folders_of_modules(
+    path: str, text: str, folders: set[str]
+) -> None:
+    known = {"": 1, "app": 1, "web": 1, "web/core": 1, "other": 1}
+
+    assert folders_named_by_settings([path], known, lambda _: text.encode()) == folders
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        (b"from app import add\n", "src/app.py", True),
+        (b"import os, shop.core as core\n", "shop/core.py", True),
+        (b"from shop import core\n", "shop/__init__.py", True),
+        (b"const { add } = require('../lib/app.js')", "lib/app.js", True),
+        (b"import x from './app'", "src/app.ts", True),
+        (b"import x from 'app'", "src/app.ts", False),
+        (b"x = 'app'\n", "src/app.py", False),
+    ],
+)
+def test_imports_of_a_module_are_recognised_by_its_last_name(text: bytes, path: str, expected: bool) -> None:
+    assert imports_any(text, [path]) is expected
+
+
+def test_a_class_of_tests_is_not_other_code_whatever_its_name() -> None:
+    assert not has_other_code("a.py", b"class Sums(unittest.TestCase):\n    pass\n")
+    assert has_other_code("a.py", b"class Sums(Base):\n    pass\n")

@@ -21,65 +21,7 @@ from podium.workflow.test_gates.listing import (
 )
 from podium.workflow.test_gates.output import ended_early, executed_tests, listed_tests
 from podium.workflow.test_gates.programs import judge_programs, programs_behind
-from podium.workflow.test_gates.runners import runner_of
 from tests.workflow.compiling import compile_text
-
-
-@pytest.mark.parametrize(
-    ("command", "runner"),
-    [
-        ("pytest", "pytest"),
-        ("python -m pytest -q", "pytest"),
-        (".venv/bin/pytest tests", "pytest"),
-        ("/usr/bin/python3.12 -P -m pytest", "pytest"),
-        ("uv run pytest", "pytest"),
-        ("poetry run pytest -x", "pytest"),
-        ("env CI=1 pytest", "pytest"),
-        ("timeout 60 pytest", "pytest"),
-        ("py.test", "pytest"),
-        ("python3 -m unittest -q", "unittest"),
-        ("node --test test/", "node"),
-        ("npx vitest run", "vitest"),
-        ("npx jest", "jest"),
-        ("go test ./...", "go"),
-        ("cargo test", "cargo"),
-        ("cargo nextest run", "cargo"),
-        ("npm test", "other"),
-        ("npm --silent test", "other"),
-        ("pnpm run test", "other"),
-        ("make -j4 check", "other"),
-        ("tox", "other"),
-        ("python -m mypy", None),
-        ("echo pytest", None),
-        ("go vet ./...", None),
-        ("cargo build", None),
-        ("make dist", None),
-        ("npm run lint", None),
-        ("node build.js", None),
-        ("python tests/run.py", None),
-    ],
-)
-def test_the_common_runners_are_recognised(command: str, runner: str | None) -> None:
-    assert runner_of(command.split()) == runner
-
-
-@pytest.mark.parametrize(
-    ("script", "runner"),
-    [
-        ("set -e\ncd app && python -m pytest -q # all\n", "pytest"),
-        ("A=1 python3 -m unittest", "unittest"),
-        ("echo it's; pytest", "pytest"),
-        ("make dist\necho done", None),
-        ("", None),
-    ],
-)
-def test_a_runner_is_recognised_in_a_script(script: str, runner: str | None) -> None:
-    assert runner_of((), script) == runner
-
-
-def test_a_runner_is_recognised_in_the_argument_of_a_shell() -> None:
-    assert runner_of(("bash", "-ec", "cd app; pytest")) == "pytest"
-    assert runner_of(("bash", "tools/x", "pytest")) is None
 
 
 @pytest.mark.parametrize(
@@ -176,6 +118,9 @@ def test_node_names_ended_early() -> None:
         ("sh tools/check.sh", ("tools/check.sh",)),
         ("python3 -u ./scripts/a.py", ("scripts/a.py",)),
         ("python3 app.py", ()),
+        ("/usr/bin/python3 checks/all.py", ("checks/all.py",)),
+        ("node verify.js", ("verify.js",)),
+        ("node verify", ()),
         ("python3 -m app", ()),
         ("/usr/bin/true", ()),
         ("../other/tool", ()),
@@ -374,6 +319,19 @@ def test_scripts_that_a_script_behind_a_goal_starts_are_found() -> None:
     }
     found = programs_behind(("make", "check"), "", contents, lambda path: contents[path].encode())
     assert found == {"tools/check.sh", "tools/inner.sh"}
+
+
+def test_what_a_program_of_checks_imports_from_its_own_folder_is_found() -> None:
+    contents = {
+        "package.json": '{"scripts": {"test": "node checks/run.js"}}',
+        "checks/run.js": "require('./one.js')\nimport('./two')\nrequire('../lib/app.js')\n",
+        "checks/one.js": "",
+        "checks/two.js": "",
+        "lib/app.js": "require('./other.js')",
+        "lib/other.js": "",
+    }
+    found = programs_behind(("npm", "test"), "", contents, lambda path: contents[path].encode())
+    assert found == {"checks/run.js", "checks/one.js", "checks/two.js"}
 
 
 def test_snapshots_are_told_from_other_files() -> None:

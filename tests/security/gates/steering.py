@@ -26,10 +26,13 @@ class RedProject:
     needs_js: bool = False
     program: str = ""
     """What has to be installed."""
+    folder: str = ""
+    """Where the gate runs, below the top."""
 
     @property
     def gate(self) -> dict[str, Any]:
-        return {"name": "gate", "run": list(self.run), "env": list(self.env)}
+        where = {"dir": self.folder} if self.folder else {}
+        return {"name": "gate", "run": list(self.run), "env": list(self.env), **where}
 
 
 @dataclass(frozen=True, slots=True)

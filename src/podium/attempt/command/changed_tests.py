@@ -18,8 +18,10 @@ from podium.git.trees.snapshot import read_small_blobs
 from podium.workflow.test_gates.files import (
     INLINE_RUNNERS,
     MODULE_FOLDERS,
+    SCRIPTS,
     has_inline_tests,
     has_other_code,
+    imports_any,
     is_shadow,
     is_stub,
     is_test_file,
@@ -27,12 +29,14 @@ from podium.workflow.test_gates.files import (
     may_have_inline_tests,
 )
 from podium.workflow.test_gates.manifests import is_steered
-from podium.workflow.test_gates.named_files import files_named_by_settings
+from podium.workflow.test_gates.named_files import files_named_by_settings, folders_named_by_settings
 from podium.workflow.test_gates.programs import programs_behind
 from podium.workflow.test_gates.steering import LOCKS_OF, MANIFESTS
 
 MAX_SOURCE: Final = 4 << 20
 """Bytes of the longest file that is read; a longer one counts as one with tests inside."""
+MAX_SEARCHED: Final = 500
+"""Files that are searched for imports of a test."""
 
 
 class ChangedTests(NamedTuple):
@@ -71,17 +75,18 @@ def changed_test_files(
     listing = read_listing(trees(repository), before)
     earlier = {path for path, _ in files(listing)}
     changed = changed_paths(repository, before, now)
+    named = _named_before(repository, before, suite, listing, earlier)
     steering = _Steering(
         repository,
         (before, now),
         suite,
-        (*MODULE_FOLDERS, *folders),
+        (*MODULE_FOLDERS, *folders, *named.folders),
         listing,
         earlier,
-        _programs(repository, before, suite, earlier),
+        named.programs,
         is_installed,
     )
-    reported = _reported_sources(judged, suite, changed)
+    reported = _sources_of_tests(judged, suite, changed, folders, earlier)
     sources = frozenset(path for path, is_mixed in reported.items() if not is_mixed)
     mixed = tuple(path for path, is_mixed in reported.items() if is_mixed)
 
@@ -102,31 +107,83 @@ def changed_test_files(
     return ChangedTests(counted, waived, has_earlier, has_removed, mixed)
 
 
-def _programs(
-    repository: Repository, before: Tree, suite: SuiteCommand, earlier: Collection[str]
-) -> frozenset[str]:
-    """Programs that the command starts behind make, npm and similar tools, and files that its settings name."""
+class _Named(NamedTuple):
+    """What the settings from before the work name, and what the command starts behind other tools."""
 
+    programs: frozenset[str]
+    folders: frozenset[str]
+
+
+def _named_before(
+    repository: Repository,
+    before: Tree,
+    suite: SuiteCommand,
+    listing: Mapping[str, object],
+    earlier: Collection[str],
+) -> _Named:
     def read(path: str) -> bytes:
         return next(_contents(repository, path, (before,)), b"")
 
     settings = [path for path in earlier if matches_any(suite.steering, path)]
-    return programs_behind(suite.words, suite.script, earlier, read) | files_named_by_settings(
-        settings, earlier, read
+    programs = programs_behind(suite.words, suite.script, earlier, read)
+    return _Named(
+        programs | files_named_by_settings(settings, earlier, read),
+        folders_named_by_settings(settings, listing, read),
     )
 
 
-def _reported_sources(judged: Judged, suite: SuiteCommand, changed: Sequence[str]) -> dict[str, bool]:
-    """Changed files of an unknown name that the reported tests come from, and whether they have other code as well."""
-    if judged.reported is None or suite.files:
+def _sources_of_tests(
+    judged: Judged,
+    suite: SuiteCommand,
+    changed: Sequence[str],
+    folders: Sequence[str],
+    earlier: Collection[str],
+) -> dict[str, bool]:
+    """Changed files of an unknown name that are tests: the command names them, or reported tests come from them.
+
+    True for one that also has code under test, so that it cannot be restored.
+    """
+    if suite.files or not suite.runs_tests:
         return {}
-    sources = ChangedSources([path for path in changed if not is_test_file(path)])
-    paths = dict.fromkeys(path for test in judged.reported.cases for path in sources.of(test))
+    unknown = [path for path in changed if not is_test_file(path)]
+    named = [path for path in unknown if path in earlier and suite.names_test(path)]
+    paths = dict.fromkeys((*named, *_reported(judged.reported, unknown, (*folders, *suite.named_folders))))
     both = (judged.before, judged.now)
-    return {
-        path: any(has_other_code(path, content) for content in _contents(judged.repository, path, both))
+    mixed = [
+        path
         for path in paths
-    }
+        if any(has_other_code(path, content) for content in _contents(judged.repository, path, both))
+    ]
+    only_tests = _only_tests(judged, mixed, earlier)
+    return {path: path in mixed and path not in only_tests for path in paths}
+
+
+def _reported(reported: Report | None, unknown: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    """The files that the reported tests come from. Runners name tests by their place below one of the folders."""
+    if reported is None:
+        return
+    places: dict[str, list[str]] = {}
+    for path in unknown:
+        starts = (f"{folder}/" for folder in folders if folder)
+        for place in {path, *(path.removeprefix(start) for start in starts if path.startswith(start))}:
+            places.setdefault(place, []).append(path)
+    sources = ChangedSources(tuple(places))
+    for test in reported.cases:
+        yield from (path for place in sources.of(test) for path in places[place])
+
+
+def _only_tests(judged: Judged, paths: Sequence[str], earlier: Collection[str]) -> frozenset[str]:
+    """Those of the files that import code of the project and that no other file imports: they have helpers of tests."""
+    others = [path for path in earlier if path.endswith(SCRIPTS) and not is_test_file(path)]
+    if not paths or len(others) > MAX_SEARCHED:
+        return frozenset()
+    texts = {path: next(_contents(judged.repository, path, (judged.before,)), b"") for path in others}
+    return frozenset(
+        path
+        for path in paths
+        if imports_any(texts.get(path, b""), [other for other in others if other != path])
+        and not any(imports_any(text, (path,)) for other, text in texts.items() if other != path)
+    )
 
 
 class _Steering(NamedTuple):

@@ -5,8 +5,10 @@ Tests inside the code under test cannot be run as they were; only their names ar
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from posixpath import normpath
 
 from anyio import to_thread
 
@@ -31,11 +33,14 @@ from podium.attempt.command.suite_command import SuiteCommand, suite_command
 from podium.attempt.command.test_reports import Report, shown
 from podium.attempt.launch import declared_env
 from podium.attempt.workspace.workspace import Workspace
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import Meter, as_text
 from podium.core.types import Reason, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
 from podium.git.trees.diff import changed_paths
 from podium.tasks.report import AttemptResult
+from podium.workflow.test_gates.files import MODULE_FOLDERS
 from podium.workflow.test_gates.listing import runs_tests
 from podium.workflow.test_gates.runners import MIXED
 
@@ -93,9 +98,12 @@ async def judge_tests(attempt: CommandAttempt, workspace: Workspace, outcome: Co
 
 
 def _python_folders(attempt: CommandAttempt) -> tuple[str, ...]:
-    """The folders of modules that the step itself names."""
-    folders = declared_env(attempt.step, attempt.names)[1].get("PYTHONPATH", "").split(":")
-    return tuple(folder.removeprefix("./").rstrip("/") for folder in folders if folder)
+    """The folders of modules that the step itself names: where it runs, and those of PYTHONPATH."""
+    step, names = attempt.step, attempt.names
+    start = as_text(fill(step.settings.dir or ".", names), Meter())
+    paths = declared_env(step, names)[1].get("PYTHONPATH", "").split(":")
+    folders = (normpath(posixpath.join(start, folder)) for folder in (*MODULE_FOLDERS, *paths))
+    return tuple(dict.fromkeys("" if folder == "." else folder for folder in folders))
 
 
 def _installed(attempt: CommandAttempt, suite: SuiteCommand) -> Callable[[str], bool]:

@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from podium.attempt.command.printed.results import MAX_PRINTED, TooMuchOutput, printed_results, result_text
+from podium.attempt.command.printed.totals import says_none
 from podium.attempt.command.report_xml import UnreadableReport
 from podium.attempt.command.result import CommandResult
 from podium.attempt.command.runner_reports import NODE_REPORTER, read_results, unread_results, writes_report
@@ -18,6 +19,7 @@ from podium.attempt.command.test_reports import RED, Report, shown, suite_fault
 from podium.attempt.workspace.workspace import Workspace
 from podium.process.output import CapturedOutput
 from podium.workflow.test_gates.output import ended_early, executed_tests
+from podium.workflow.test_gates.runners import MIXED
 
 _SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
 """Node reports a file without tests, or whose process ended early, as a test with the name of the file."""
@@ -43,7 +45,8 @@ def suite_problem(suite: SuiteCommand, outcome: CommandResult, workspace: Worksp
         name = suite.runner
         return f"the command passed, but {name} wrote no report: its process ended before {name} did"
     executed = _executed(suite, outcome)
-    return f"the command passed, but {suite.runner} executed no tests" if executed == 0 else None
+    name = "it" if suite.runner == MIXED else suite.runner
+    return f"the command passed, but {name} executed no tests" if executed == 0 else None
 
 
 def _executed(suite: SuiteCommand, outcome: CommandResult) -> int | None:
@@ -56,6 +59,8 @@ def _executed(suite: SuiteCommand, outcome: CommandResult) -> int | None:
     if suite.runner == "go" and not printed_results("go", outcome.finished.stdout):
         # It was made to list its tests, so a package that is "ok" without one has run none.
         return 0
+    if suite.runner == MIXED:
+        return 0 if says_none(output_of(outcome)) else None
     return executed_tests(suite.runner, output_of(outcome))
 
 

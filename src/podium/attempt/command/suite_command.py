@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -49,18 +49,32 @@ class SuiteCommand:
     def mentions(self, *options: str) -> bool:
         return any(option in text for option in options for text in (*self.words, self.script))
 
-    def names_file(self, path: str, earlier: Mapping[str, object]) -> bool:
-        """Whether the command names a new file, its module, or a folder that only has new files."""
-        words = {
+    @property
+    def named_folders(self) -> tuple[str, ...]:
+        """The words of the command that may be folders, without the slash at their end."""
+        return tuple(dict.fromkeys(word for word in self._places() if word not in (".", "..", "")))
+
+    def _places(self) -> set[str]:
+        return {
             word.partition("::")[0].rstrip("/").removeprefix("./")
             for word in (*self.words, *self.script.split())
         }
-        module = path.rpartition(".")[0].replace("/", ".")
+
+    def names_file(self, path: str, earlier: Collection[str]) -> bool:
+        """Whether the command names a new file, its module, or a folder that only has new files."""
         folders = {str(folder) for folder in PurePosixPath(path).parents if str(folder) not in earlier}
+        return self._names(path) or bool(self._places() & (folders - {"."}))
+
+    def names_test(self, path: str) -> bool:
+        """Whether the command hands a file to its runner. What a plain interpreter starts may be the work itself."""
+        return runner_of(self.words, self.script or None) is not None and self._names(path)
+
+    def _names(self, path: str) -> bool:
+        words, module = self._places(), path.rpartition(".")[0].replace("/", ".")
         is_module = path.endswith(".py") and any(
             word == module or word.startswith(f"{module}.") for word in words
         )
-        return is_module or path in words or bool(words & (folders - {"."}))
+        return is_module or path in words
 
     @property
     def is_extendable(self) -> bool:

@@ -125,7 +125,9 @@ def has_inline_tests(path: str, content: bytes) -> bool:
 
 
 _OTHER_CODE: Final = {
-    ".py": re.compile(rb"^(?:async\s+)?def\s+(?!test)|^class\s+(?!Test)|^\s*>>> ", re.MULTILINE),
+    ".py": re.compile(
+        rb"^(?:async\s+)?def\s+(?!test)|^class\s+(?!Test)(?!\w+\([^)\n]*TestCase)|^\s*>>> ", re.MULTILINE
+    ),
     **dict.fromkeys(
         (".js", ".ts", ".mjs", ".mts", ".cjs", ".cts", ".jsx", ".tsx"),
         re.compile(rb"^\s*(?:export\b|module\.exports\b|exports\.)|import\.meta\.vitest", re.MULTILINE),
@@ -137,6 +139,28 @@ def has_other_code(path: str, content: bytes) -> bool:
     """Whether a file with tests also has code that others may use, so that it cannot be restored without that code."""
     pattern = _OTHER_CODE.get(PurePosixPath(path).suffix)
     return pattern is None or pattern.search(content) is not None
+
+
+SCRIPTS: Final = (".py", ".js", ".ts", ".mjs", ".mts", ".cjs", ".cts", ".jsx", ".tsx")
+_IMPORTS: Final = re.compile(
+    rb"^\s*(?:from|import)\s+([\w., ]+)|[\"'](\.\.?/[^\"'\n]{0,400})[\"']", re.MULTILINE
+)
+
+
+def imports_any(content: bytes, paths: Iterable[str]) -> bool:
+    """Whether a file imports one of these modules, as far as their last names tell."""
+    words = {
+        word
+        for match in _IMPORTS.finditer(content)
+        for word in re.split(rb"[\s,./]+", match[1] or re.sub(rb"\.\w+$", b"", match[2]))
+    }
+    stems = (_module_name(path).encode() for path in paths)
+    return any(stem in words for stem in stems)
+
+
+def _module_name(path: str) -> str:
+    place = PurePosixPath(path)
+    return place.parent.name if place.stem in ("__init__", "index") else place.stem
 
 
 def _any(patterns: tuple[str, ...], path: str) -> bool:

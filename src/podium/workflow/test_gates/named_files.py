@@ -67,6 +67,25 @@ def files_named_by_settings(
     return frozenset(named)
 
 
+_WORD: Final = re.compile(r"[\w./-]{1,200}")
+
+
+def folders_named_by_settings(
+    settings: Iterable[str], folders: Collection[str], read: Callable[[str], bytes]
+) -> frozenset[str]:
+    """Those of the folders that the settings name in any place: one of them may be where Python looks for modules."""
+    texts = [path for path in settings if _SETTINGS.fullmatch(PurePosixPath(path).name)][:_MAX_FILES]
+    named: set[str] = set()
+    left = _MAX_TEXT
+    for path in texts:
+        text = read(path)[: max(0, left)].decode("utf-8", "replace")
+        left -= len(text)
+        top = str(PurePosixPath(path).parent)
+        for word in {word.strip("/") for word in _WORD.findall(text)}:
+            named |= {normpath(f"{start}/{word}") for start in {top, "."}} & set(folders)
+    return frozenset(named - {"."})
+
+
 def _places(path: str, text: str) -> Iterator[str]:
     folder = str(PurePosixPath(path).parent)
     words = [word for value in _VALUES.findall(text) for word in _STRINGS.findall(value)]

@@ -17,6 +17,10 @@ _INTERPRETERS: Final = re.compile(
     r"(?:python|pypy|node|ruby|perl|php|deno|bun|lua|sh|bash|dash|zsh|ksh)[\d.]*"
 )
 _TOOL_FOLDERS: Final = frozenset("tools tool scripts script ci .ci bin hack build-tools dev".split())
+_CHECK: Final = re.compile(
+    r"(?:.*[-_.])?(?:checks?|verify|verification|validate|lint|qa|smoke|selftest|gates?)(?:[-_.].*)?"
+)
+"""Names of folders and files that say what a program is for."""
 EVERYTHING: Final = ("**", "*", "**/*", "./**")
 """Globs that say nothing about what a step is there to change."""
 
@@ -59,9 +63,12 @@ def _programs(command: tuple[str, ...]) -> Iterator[str]:
     first = command[0].removeprefix("./")
     if "/" in command[0] and not command[0].startswith(("/", "../")):
         yield first
-    elif _INTERPRETERS.fullmatch(command[0]):
+    if _INTERPRETERS.fullmatch(PurePosixPath(command[0]).name):
         named = next((word for word in command[1:] if not word.startswith("-")), "").removeprefix("./")
-        if any(part in _TOOL_FOLDERS for part in named.split("/")[:-1]) and not named.startswith("/"):
+        *folders, file = named.split("/")
+        if (_is_tool_folder(folders) or ("." in file and _CHECK.fullmatch(file))) and not named.startswith(
+            "/"
+        ):
             yield named
 
 
@@ -99,12 +106,32 @@ def programs_behind(
         folder = "." if PurePosixPath(path).name not in names else str(PurePosixPath(path).parent)
         content = read(path)[:left]
         left -= len(content)
-        for program in _started(path, content):
-            place = normpath(f"{folder}/{program}")
+        places = (normpath(f"{folder}/{program}") for program in _started(path, content))
+        for place in (*places, *_beside(path, content)):
             if place in files and place not in programs:
                 programs.add(place)
                 texts.append(place)
     return frozenset(programs)
+
+
+_BESIDE: Final = re.compile(
+    r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s{0,20}[\"']\./([^\"'\n]{1,400})[\"']|^\s*(?:from|import)\s+\.?(\w+)",
+    re.MULTILINE,
+)
+_ENDINGS: Final = ("", ".js", ".mjs", ".cjs", ".ts", ".py")
+
+
+def _beside(path: str, content: bytes) -> Iterator[str]:
+    """What a program imports from its own folder, if the folder is one of tools or checks."""
+    folder = str(PurePosixPath(path).parent)
+    if not path.endswith(_ENDINGS[1:]) or not _is_tool_folder(folder.split("/")):
+        return
+    for match in _BESIDE.finditer(content.decode("utf-8", "replace")):
+        yield from (f"{folder}/{match[1] or match[2]}{ending}" for ending in _ENDINGS)
+
+
+def _is_tool_folder(parts: Iterable[str]) -> bool:
+    return any(part in _TOOL_FOLDERS or _CHECK.fullmatch(part) for part in parts)
 
 
 def _started(path: str, content: bytes) -> Iterator[str]:

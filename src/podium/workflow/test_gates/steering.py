@@ -112,6 +112,13 @@ TOOLS: Final = (
         "**/.swcrc", "**/nextest.toml", "**/justfile", "**/Justfile", "**/Taskfile*", "**/Rakefile", "**/.rspec",
         "**/phpunit.xml*", "**/pom.xml", "**/build.gradle*", "**/.golangci.*",
     )),
+    SteeredTool("other linters", "", _files(
+        "rules and files",
+        "**/.pylintrc", "**/pylintrc", "**/pylintrc.toml", "**/pyrightconfig.json", "**/.isort.cfg", "**/.bandit", "**/biome.json*",
+        "**/.prettierrc*", "**/prettier.config.*", "**/.prettierignore", "**/.eslintignore", "**/.stylelintrc*", "**/stylelint.config.*",
+        "**/.oxlintrc.json", "**/.shellcheckrc", "**/.hadolint.y*ml", "**/.rubocop*.yml", "**/.yamllint*", "**/.markdownlint*",
+        "**/.editorconfig", "**/staticcheck.conf", "**/detekt.yml", "**/rustfmt.toml", "**/.rustfmt.toml",
+    ), is_linter=True),
     SteeredTool("caches", "", _files(
         "results from earlier", "**/.mypy_cache/**", "**/.ruff_cache/**", "**/.eslintcache", "**/*.tsbuildinfo",
     )),

@@ -23,6 +23,12 @@ _TOTALS: Final = tuple(
         r"^\s*(\d+) (?:pass|fail)$",  # bun
     )
 )
+_NONE: Final = re.compile(
+    r"^(?:#|ℹ) tests 0$|^1\.\.0\b|^Ran 0 tests\b|\bno tests ran\b|\bcollected 0 items\b|^\s*0 passing\b|^0 examples,"
+    r"|\bNo tests? (?:files? )?found\b|\bNo tests were found\b|^Tests run: 0,|\bNo tests executed\b|^running 0 tests$",
+    re.MULTILINE,
+)
+"""What runners print if there was nothing to execute."""
 _SUMMARY: Final = re.compile(r"^\s*Tests:?\s+(.*\b(?:passed|failed)\b.*)$", re.MULTILINE)
 """Of jest and vitest."""
 _RESULT: Final = re.compile(r"(\d+) (?:passed|failed)\b")
@@ -45,3 +51,8 @@ def executed_by_any(output: str, runner: str = "other") -> int | None:
 def _number(match: re.Match[str]) -> int:
     word = next((group for group in match.groups() if group), "1")
     return int(word)
+
+
+def says_none(output: str) -> bool:
+    """Whether the output of a command says that no test was executed, and nothing in it says otherwise."""
+    return not executed_by_any(output) and _NONE.search(output) is not None
