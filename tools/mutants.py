@@ -28,10 +28,16 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT)]  # `python tools/mutants.py` only knows its own folder
 
-from tools import mutants_claims, mutants_core, mutants_limits, mutants_work
+from tools import mutants_claims, mutants_core, mutants_joins, mutants_limits, mutants_work
 from tools.mutants_core import Bug
 
-BUGS: Final = (*mutants_core.BUGS, *mutants_limits.BUGS, *mutants_work.BUGS, *mutants_claims.BUGS)
+BUGS: Final = (
+    *mutants_core.BUGS,
+    *mutants_limits.BUGS,
+    *mutants_work.BUGS,
+    *mutants_claims.BUGS,
+    *mutants_joins.BUGS,
+)
 LINKED: Final = ("tests", "tools", "pyproject.toml")
 SECONDS: Final = 120
 AT_ONCE: Final = 2

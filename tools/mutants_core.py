@@ -190,8 +190,8 @@ ORDER_BUGS: Final = (
     Bug(
         "a graph forgives one failure",
         "decide/scopes.py",
-        "    if scope.bad:\n",
-        "    if scope.bad > 1:\n",
+        "    if scope.bad and pass_rules.tally",
+        "    if scope.bad > 1 and pass_rules.tally",
         NEEDS,
     ),
     Bug(

@@ -57,6 +57,8 @@ class Bias:
     """Routes of a graph that lead back; if two are due, the first wins."""
     racing_breaks: bool = True
     """Routes to `break` in parallel iterations, where timing decides which others have started."""
+    racing_members: bool = True
+    """Members of which the first that pass stop the others."""
     halts: bool = True
     """Answers to the breaker that halt the run, whatever else is running."""
     once: float = 0.05
@@ -77,6 +79,7 @@ TIMELESS: Final = Bias(
     signals=False,
     dag_back=0,
     racing_breaks=False,
+    racing_members=False,
     passed_back=0,
     halts=False,
     once=0,

@@ -86,7 +86,7 @@ def check_order(run_log: RunLog) -> None:
             assert all(need in ended[event.parent] for need in needs), f"{event.path} before its needs"
             if block is not None and block.kind == "dag" and event.stale:
                 assert set(event.stale) == _rests_upon(block, event.index), f"{event.path}: {event.stale}"
-            if not all(_was_fine(run_log, scope, ended[event.parent][need], need) for need in needs):
+            if not _needs_are_met(run_log, block, event.index, [ended[event.parent][need] for need in needs]):
                 _check_blocked(run_log.instances[event.path])
             elif not run_log.instances[event.path].started:
                 end = run_log.instances[event.path].ended
@@ -122,7 +122,17 @@ def _rests_upon(block: Block, index: int) -> set[int]:
     return dependents
 
 
-def _was_fine(run_log: RunLog, scope: InstanceLog, ended: StepEnded, need: int) -> bool:
+def _needs_are_met(run_log: RunLog, block: Block | None, index: int, ended: list[StepEnded]) -> bool:
+    rule = "all" if block is None else block.steps[index].needs_rule
+    fine = [_was_fine(run_log, ending) for ending in ended]
+    if rule == "all":
+        return all(fine)
+    if any(ending.limit_hit is not None for ending in ended):
+        return False
+    return rule == "done" or any(fine)
+
+
+def _was_fine(run_log: RunLog, ended: StepEnded) -> bool:
     step = run_log.instances[ended.path].step
     assert step is not None
     return is_fine(step, ended)
@@ -151,9 +161,18 @@ def _check_graph(run_log: RunLog, instance: InstanceLog) -> None:
         return
     left = any(child.ended is not None and child.ended.breaks_loop for child in newest)
     assert left or len(newest) == len(block.steps), f"{instance.path} passed before all of it was entered"
-    for child in newest:
-        assert child.step is not None and child.ended is not None
-        assert is_fine(child.step, child.ended), f"{instance.path} passed, {child.path} {child.ended.outcome}"
+    skipped = sum(child.ended is not None and child.ended.outcome == "skipped" for child in newest)
+    bad = [child for child in newest if not _is_good_for_graph(block, child)]
+    enough = len(newest) - skipped - len(bad) >= least(block.rule, len(block.steps) - skipped)
+    assert not bad or enough, f"{instance.path} passed in spite of {bad[0].path}"
+
+
+def _is_good_for_graph(block: Block, child: InstanceLog) -> bool:
+    """Whether a step of a graph is fine, or failed and all steps that need it allow for that."""
+    assert child.step is not None and child.ended is not None
+    readers = [step for step in block.steps if child.index in step.needs]
+    allowed = bool(readers) and all(step.needs_rule != "all" for step in readers)
+    return is_fine(child.step, child.ended) or (allowed and child.ended.limit_hit is None)
 
 
 def check_feedback(run_log: RunLog) -> None:
@@ -285,6 +304,8 @@ def least(rule: PassRule, total: int) -> int:
             return total
         case "any":
             return 1 if total else 0
+        case "done":
+            return 0
         case "majority":
             return int(Fraction(total, 2)) + 1 if total else 0
         case float():

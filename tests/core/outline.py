@@ -51,7 +51,8 @@ def _set(value: Limits | Retry | Breaker) -> str:
 
 
 def _block(block: Block, pad: str) -> Iterator[str]:
-    yield f"{pad}[{block.kind} parallel={block.parallel} pass={block.rule} join={block.join}]"
+    rest = " cancels rest" if block.cancels_rest else ""
+    yield f"{pad}[{block.kind} parallel={block.parallel} pass={block.rule} join={block.join}{rest}]"
     for step in block.steps:
         yield from _step(step, pad, block)
 
@@ -59,7 +60,7 @@ def _block(block: Block, pad: str) -> Iterator[str]:
 def _step(step: Step, pad: str, block: Block | None) -> Iterator[str]:
     notes = [f"{pad}- {step.name}: {_verb(step)}"]
     if block is not None and block.kind == "dag":
-        notes.append(f"needs={[block.steps[index].name for index in step.needs]}")
+        notes.append(f"needs={[block.steps[index].name for index in step.needs]} {step.needs_rule}")
     for outcome, target in step.on.items():
         place = block.steps[target.step].name if block is not None and target.kind == "step" else target.kind
         notes.append(f"{outcome}->{place}")
@@ -111,9 +112,9 @@ def _verb(step: Step) -> str:
         case Review() as review:
             return f"review of {review.of} pass={review.rule} {review.oversight.level}"
         case Members() as members:
-            return f"members pass={members.rule} join={members.join}"
+            return f"members pass={members.rule} join={members.join} rest={members.cancels_rest}"
         case ForEach() as loop:
-            return f"for_each {loop.items} parallel={loop.parallel} pass={loop.rule} join={loop.join}"
+            return f"for_each {loop.items} parallel={loop.parallel} pass={loop.rule} join={loop.join} rest={loop.cancels_rest}"
         case Repeat() as loop:
             return f"repeat {loop.kind} {_text(loop.test)} max={loop.max} {loop.on_exhausted}"
         case verb:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from podium.core.model import Block, Call, ForEach, Input, Join, Members, Repeat, Step, Target, Workflow
-from podium.core.policy import NO_LIMITS, Breaker, Failures, Limits, PassRule
+from podium.core.policy import NO_LIMITS, Breaker, Failures, Limits, NeedsRule, PassRule
 from podium.core.types import MicroUsd, Millis, Outcome
 from podium.simulate.random_world import Odds
 from tests.core.bias import Bias
@@ -164,15 +164,19 @@ class Maker(Leaves):
             self.readable.append([steps[index].name for index in above])
             step = self.step(depth, loop=loop)
             self.readable.pop()
-            steps.append(replace(step, needs=needs))
+            steps.append(replace(step, needs=needs, needs_rule=self._needs_rule() if needs else "all"))
         routed = tuple(self._routed(kind, steps, place, loop=loop) for place in range(count))
         if kind != "seq" and not self.bias.racing_breaks:
             routed = tuple(map(without_breaks, routed))
+        rule: PassRule = "all" if kind == "seq" else self.rule(count)
+        if kind == "dag" and self.chance(0.8):
+            rule = "all"
         return Block(
             kind=kind,
             steps=routed,
             parallel=self.rng.randint(1, 4) if kind != "seq" else 1,
-            rule=self.rule(count) if kind == "par" else "all",
+            rule=rule,
+            cancels_rest=kind == "par" and self._races(rule),
             join=self.join() if kind == "par" else "queue",
             output=field_of(routed[-1].name, "outcome") if self.chance(0.1) else None,
             index=MappingProxyType({step.name: place for place, step in enumerate(routed)}),
@@ -181,6 +185,12 @@ class Maker(Leaves):
 
     def _needs(self, place: int) -> tuple[int, ...]:
         return tuple(index for index in range(place) if self.rng.random() < 0.45)
+
+    def _needs_rule(self) -> NeedsRule:
+        return self.rng.choice(("any", "done")) if self.chance(0.3) else "all"
+
+    def _races(self, rule: PassRule) -> bool:
+        return rule not in ("all", "done") and self.bias.racing_members and self.chance(0.5)
 
     def _routed(self, kind: str, steps: list[Step], place: int, *, loop: bool) -> Step:
         rng, bias, step = self.rng, self.bias, steps[place]
@@ -208,7 +218,17 @@ class Maker(Leaves):
         return Target(word, message="said so" if word == "fail" and self.chance(0.3) else None)
 
     def rule(self, count: int) -> PassRule:
-        rules: tuple[PassRule, ...] = ("all", "all", "any", "majority", 1, max(1, count - 1), 0.5, 0.67)
+        rules: tuple[PassRule, ...] = (
+            "all",
+            "all",
+            "any",
+            "majority",
+            "done",
+            1,
+            max(1, count - 1),
+            0.5,
+            0.67,
+        )
         return self.rng.choice(rules)
 
     def join(self) -> Any:
@@ -258,7 +278,9 @@ class Maker(Leaves):
         )
         join = rng.choice(joins)
         members = tuple(self.agent(f"m{number}", member=True) for number in range(1, count + 1))
-        return Step(self.name("m"), Members(members, self.rule(count), join), has_worker=True)
+        rule = self.rule(count)
+        verb = Members(members, rule, join, self._races(rule))
+        return Step(self.name("m"), verb, has_worker=True)
 
     def _for_each(self, depth: int) -> Step:
         rng, name = self.rng, self.name("e")
@@ -271,7 +293,7 @@ class Maker(Leaves):
                 {"k": keys[place], "n": [keys[i] for i in range(place) if rng.random() < 0.5]}
                 for place in range(count)
             ]
-        body = self._body(name, depth)
+        body, rule = self._body(name, depth), self.rule(count)
         verb = ForEach(
             items=items,
             body=body,
@@ -279,8 +301,9 @@ class Maker(Leaves):
             key=field_of("k", item=True) if graph else None,
             needs=field_of("n", item=True) if graph else None,
             parallel=rng.randint(1, 3),
-            rule=self.rule(count),
+            rule=rule,
             join=self.join(),
+            cancels_rest=not graph and self._races(rule),
         )
         if verb.parallel != 1 and not self.bias.racing_breaks:
             verb = replace(verb, body=without_breaks(body))

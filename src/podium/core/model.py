@@ -22,6 +22,7 @@ from podium.core.policy import (
     Estimate,
     Exhausted,
     Limits,
+    NeedsRule,
     PassRule,
     PolicyRule,
     Retry,
@@ -215,6 +216,8 @@ class Block:
     steps: tuple[Step, ...]
     parallel: Count = 1
     rule: PassRule = "all"
+    cancels_rest: bool = False
+    """True (`cancel: rest`): as soon as enough members have passed, the others are stopped."""
     join: Join = "queue"
     output: Value = None
     index: Mapping[str, int] = field(default_factory=no_fields, compare=False)
@@ -229,6 +232,7 @@ class Members:
     members: tuple[Step, ...]
     rule: PassRule = "all"
     join: Join = "discard"
+    cancels_rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +272,7 @@ class ForEach:
     join: Join = "queue"
     carry: tuple[str, ...] = ()
     """Variables that do not end with their iteration."""
+    cancels_rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +317,7 @@ class Step:
     verb: Verb
     on: Mapping[Outcome, Target] = field(default_factory=no_fields)
     needs: tuple[int, ...] = ()
+    needs_rule: NeedsRule = "all"
     when: Node | None = None
     gates: Step | None = None
     """A step whose verb is Gates, or None."""

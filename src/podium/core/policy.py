@@ -11,8 +11,11 @@ from podium.fast_dataclass import dataclass
 Count: TypeAlias = int | Node
 """A number, or an expression that is evaluated during the run."""
 
-PassRule: TypeAlias = Literal["all", "any", "majority"] | int | float
-"""How many members must pass: a keyword, a number (int), or a share between 0 and 1 (float)."""
+PassRule: TypeAlias = Literal["all", "any", "majority", "done"] | int | float
+"""How many members must pass: a keyword, a number (int), or a share between 0 and 1 (float). With "done", none has to."""
+
+NeedsRule: TypeAlias = Literal["all", "any", "done"]
+"""How many of the steps that a step of a graph needs must have passed when all of them have ended."""
 
 Exhausted: TypeAlias = Literal["human", "fail", "accept_best"]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES, ROUTABLE, Outcome
+from podium.workflow.schema.scalars import DONE
 from podium.workflow.schema.step import Gate, Step
 
 OUTCOMES_OF_VERB: Final[dict[str, tuple[Outcome, ...]]] = {
@@ -44,7 +45,7 @@ def possible_outcomes(step: Step, gates: Iterable[Gate] = (), *, merged: bool = 
         outcomes.add("failed")
     if judges & {"review", "human"}:
         outcomes.add("aborted")
-    if has_members(step):
+    if has_members(step) and step.pass_ != DONE:
         outcomes.update(("partial", "failed"))
     if step.repeat is not None:
         outcomes.add("failed")

@@ -32,6 +32,23 @@ def test_needs_make_a_graph_limited_by_the_files_maximum(tmp_path: Path) -> None
     assert body.dependents == ((1, 2), (2,), ())
 
 
+def test_needs_may_say_how_many_must_have_passed(tmp_path: Path) -> None:
+    text = "steps: {a: {run: x, needs: []}, b: {run: y, needs: {of: [a], pass: done}}, c: {run: z, needs: {of: [b]}}}"
+    body = compile_text(tmp_path, text).body
+    assert [step.needs for step in body.steps] == [(), (0,), (1,)]
+    assert [step.needs_rule for step in body.steps] == ["all", "done", "all"]
+
+
+def test_the_first_that_pass_may_stop_the_others(tmp_path: Path) -> None:
+    rule = "pass: 1, cancel: rest"
+    inner = "steps: {a: {run: x}, b: {run: y}}"
+    agents = "agent: [claude, codex], prompt: Go., touches: []"
+    assert verb_of(only_step(tmp_path, f"{{parallel: true, {rule}, {inner}}}"), Block).cancels_rest
+    assert verb_of(only_step(tmp_path, f"{{{agents}, {rule}}}"), Members).cancels_rest
+    loop = verb_of(only_step(tmp_path, f"{{for_each: [1, 2], {agents}, {rule}}}"), ForEach)
+    assert loop.cancels_rest and not verb_of(loop.body, Members).cancels_rest
+
+
 @pytest.mark.parametrize(
     ("parallel", "kind", "width"), [("true", "par", 4), ("2", "par", 2), ("1", "seq", 1), ("false", "seq", 1)]
 )

@@ -19,7 +19,7 @@ from podium.core.queries.graph import (
     NO_VERDICT,
     failed_gates,
     fresh_children,
-    is_accepted,
+    side_of,
     workflow_of,
 )
 from podium.core.state import Scope, State, number_of
@@ -201,7 +201,7 @@ def _failed_children(state: State, scope: Scope) -> tuple[Address, ...]:
     return tuple(
         child.place.path
         for child in fresh_children(state, scope)
-        if child.ending is not None and not is_accepted(child.place.step, child.ending)
+        if child.ending is not None and side_of(scope, child) == "bad"
     )
 
 

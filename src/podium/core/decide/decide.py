@@ -20,6 +20,7 @@ from podium.core.decide.attempts import after_attempt, error_exit
 from podium.core.decide.dispatch import dispatch
 from podium.core.decide.expansion import expansion
 from podium.core.decide.joins import join_needs
+from podium.core.decide.pass_rules import is_rest, is_settled
 from podium.core.decide.routes import with_route
 from podium.core.decide.scopes import next_scope_event
 from podium.core.events import Event
@@ -86,7 +87,7 @@ def affected(state: State, event: Event) -> tuple[Address, ...]:
             more = event.role == "step" and _is_wide(state, event.parent)
             return (event.path, event.parent) if more else (event.path,)
         case events.StepEnded():
-            return (ROOT if event.path == ROOT else state.instances[event.path].place.parent,)
+            return _after_end(state, event.path)
         case events.AttemptStarted() | events.AttemptTaken():
             return ()  # The engine performs the attempt.
         case (
@@ -139,6 +140,14 @@ def affected(state: State, event: Event) -> tuple[Address, ...]:
             assert_never(event)
 
 
+def _after_end(state: State, path: Address) -> tuple[Address, ...]:
+    if path == ROOT:
+        return (ROOT,)
+    parent = state.instances[state.instances[path].place.parent]
+    is_won = isinstance(parent, Scope) and is_settled(state, parent)
+    return (parent.place.path, *(live_children(state, parent) if is_won else ()))
+
+
 def _is_wide(state: State, path: Address) -> bool:
     return state.instances[path].place.order in ("dag", "many")
 
@@ -175,6 +184,8 @@ def _is_unwanted(state: State, instance: Instance) -> bool:
         return False
     if parent.expired:
         return True
+    if place.role == "step" and is_rest(state, parent, instance):
+        return True
     if parent.jump < 0 or place.role != "step":
         return False
     return parent.place.order != "dag" or place.index in builders_on(state, parent, parent.jump)
@@ -186,7 +197,7 @@ def _end_cancelled(state: State, instance: Instance, now: Millis) -> Event | Non
     if instance.side_child is not None or ("attempt", path) in state.pending:
         return None
     if isinstance(instance, Leaf):
-        return events.StepEnded(now, path, "cancelled", exit=130)
+        return events.StepEnded(now, path, "cancelled", exit=130, message=_why_cancelled(state, instance))
     if instance.live:
         return None
     ending = _interrupted_end(state, instance, now)
@@ -197,11 +208,17 @@ def _end_cancelled(state: State, instance: Instance, now: Millis) -> Event | Non
     return ending
 
 
+def _why_cancelled(state: State, instance: Instance) -> str:
+    parent = None if instance.place.path == ROOT else state.instances[instance.place.parent]
+    won = isinstance(parent, Scope) and not parent.cancelling and is_settled(state, parent)
+    return "enough of the other members have passed" if won else ""
+
+
 def _interrupted_end(state: State, scope: Scope, now: Millis) -> events.StepEnded:
     """The end of a scope that was cancelled or ran out of time."""
     path = scope.place.path
     if scope.cancelling:
-        return events.StepEnded(now, path, "cancelled", exit=130)
+        return events.StepEnded(now, path, "cancelled", exit=130, message=_why_cancelled(state, scope))
     if scope.limit_hit is None:
         return events.StepEnded(now, path, "timeout", exit=124)
     # A timeout must not hide a hard limit that was hit inside.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from podium.core import addresses
 from podium.core.addresses import ROOT
 from podium.core.decide.entry import ScopeEnd, result_tree
+from podium.core.decide.pass_rules import cancels_rest, is_settled, open_places
 from podium.core.events import JoinAsked, JoinQueued, StepEnded
 from podium.core.payloads import RefusedMember
 from podium.core.queries.branch_trees import base_in_graph, missing_work, sinks_of, tree_of
@@ -39,8 +40,12 @@ def ask_for_join(state: State, scope: Scope, now: Millis, *, more: bool) -> Join
     waiting = scope.next_join_ticket - scope.next_join
     if not waiting or scope.head is None or ("join", scope.place.path) in state.pending:
         return None
+    if is_settled(state, scope):
+        return None  # Those that wait are stopped, because others have won.
     join = join_of(scope)
     size = join if isinstance(join, int) else 1
+    if cancels_rest(scope):
+        size = min(size, open_places(state, scope))
     if waiting < size and (scope.live > waiting or more):
         return None
     members = []

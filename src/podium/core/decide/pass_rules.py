@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from podium.core.effects import JoinTrees
 from podium.core.events import StepEnded
-from podium.core.model import Review
+from podium.core.model import Block, Call, ForEach, Members, Review, Verb
 from podium.core.payloads import Verdict
 from podium.core.policy import PassRule
-from podium.core.types import SEVERITIES, Outcome, Severity
+from podium.core.state import Instance, Scope, State
+from podium.core.types import SEVERITIES, Address, Outcome, Severity
 
 
 def required_passes(rule: PassRule, total: int) -> int:
@@ -20,6 +22,8 @@ def required_passes(rule: PassRule, total: int) -> int:
             return total
         case "any":
             return min(1, total)
+        case "done":
+            return 0
         case "majority":
             return total // 2 + 1 if total else 0
         case float():
@@ -33,6 +37,46 @@ def tally(rule: PassRule, *, ok: int, total: int) -> Literal["passed", "partial"
     if ok >= required_passes(rule, total):
         return "passed"
     return "partial" if ok else "failed"
+
+
+def rule_of(verb: Verb) -> PassRule:
+    """The rule by which the children of a scope are counted."""
+    match verb:
+        case Call():
+            return verb.workflow.body.rule
+        case Block() | Members() | ForEach():
+            return verb.rule
+        case _:
+            return "all"
+
+
+def is_settled(state: State, scope: Scope) -> bool:
+    """Whether enough members of a scope with `cancel: rest` have passed; those whose work is merged will."""
+    return cancels_rest(scope) and open_places(state, scope) <= 0
+
+
+def open_places(state: State, scope: Scope) -> int:
+    """How many more members must pass."""
+    merged = sum(state.instances[path].phase != "ended" for path in _merged(state, scope))
+    return required_passes(rule_of(scope.place.step.verb), scope.total - scope.skipped) - scope.ok - merged
+
+
+def _merged(state: State, scope: Scope) -> Iterator[Address]:
+    return (path for path in scope.merged if state.instances[path].join_status == "joined")
+
+
+def cancels_rest(scope: Scope) -> bool:
+    verb = scope.place.step.verb
+    return isinstance(verb, Block | Members | ForEach) and verb.cancels_rest
+
+
+def is_rest(state: State, scope: Scope, member: Instance) -> bool:
+    """Whether a member is stopped because enough others have passed; work that is being merged is not thrown away."""
+    if not is_settled(state, scope) or member.join_status == "joined":
+        return False
+    joining = state.pending.get(("join", scope.place.path))
+    members = joining.join.members if isinstance(joining, JoinTrees) else ()
+    return all(path != member.place.path for path, _ in members)
 
 
 def verdict_outcome(verdict: Verdict, review: Review) -> Literal["passed", "rejected", "aborted"]:

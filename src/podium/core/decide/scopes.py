@@ -12,14 +12,14 @@ from podium.core.decide.advice import after_advice
 from podium.core.decide.completion import complete_scope
 from podium.core.decide.entry import ScopeEnd, enter_child, hard_stop, question_entry
 from podium.core.decide.joins import ask_for_join, join_sinks
+from podium.core.decide.pass_rules import is_settled, rule_of
 from podium.core.events import Event, JumpOrdered, StepEnded
 from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
-from podium.core.model import Block, Call, Check, Command, ForEach, Gates, Members, Repeat, Review, Target
-from podium.core.policy import PassRule
+from podium.core.model import Block, Check, Command, ForEach, Gates, Repeat, Review, Target
 from podium.core.queries.evaluate import count_of, try_condition
-from podium.core.queries.graph import builders_on, fresh_children, is_accepted, target_after
+from podium.core.queries.graph import builders_on, fresh_children, side_of, target_after
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Scope, State
 from podium.core.types import CONTINUING_OUTCOMES, Millis
@@ -39,7 +39,7 @@ def next_scope_event(state: State, scope: Scope, now: Millis) -> Event | None:
     if not isinstance(move, ScopeEnd):
         return move
     if scope.live:
-        # Siblings never cancel each other: running children finish and are merged, but no new child is entered.
+        # Siblings cancel each other only with `cancel: rest`: running children finish and are merged, but no new child is entered.
         return ask_for_join(state, scope, now, more=False)
     return complete_scope(state, scope, move, now)
 
@@ -154,7 +154,8 @@ def _graph(state: State, scope: Scope, now: Millis) -> Move:
         return _rule_end(state, scope)
     if scope.limit_hit is not None:
         return hard_stop(state, scope.limit_hit)
-    if scope.bad:
+    total = scope.total - scope.skipped
+    if scope.bad and pass_rules.tally(rule_of(scope.place.step.verb), ok=scope.ok, total=total) != "passed":
         first = _first_bad(state, scope)
         last = state.instances[first.path]
         message = _route_message(state, last, target_after(last.place.step, first) or NEXT)
@@ -179,7 +180,8 @@ def _is_jump_blocked(state: State, scope: Scope) -> bool:
 
 
 def _parallel(state: State, scope: Scope, now: Millis) -> Move:
-    following = next_child(state, scope, _candidates(scope)) if _has_room(state, scope) else None
+    may_enter = _has_room(state, scope) and not is_settled(state, scope)
+    following = next_child(state, scope, _candidates(scope)) if may_enter else None
     pending = ask_for_join(state, scope, now, more=following is not None)
     if pending is not None:
         return pending
@@ -229,14 +231,11 @@ def _entered_children(state: State, scope: Scope) -> int:
 
 def _rule_end(state: State, scope: Scope) -> ScopeEnd:
     verb = scope.place.step.verb
-    rule: PassRule = verb.workflow.body.rule if isinstance(verb, Call) else "all"
-    if isinstance(verb, Block | Members | ForEach):
-        rule = verb.rule
     if scope.limit_hit is not None:
         return hard_stop(state, scope.limit_hit)
     # A loop that was left early is judged by the iterations that ran.
     total = (_entered_children(state, scope) if scope.breaking else scope.total) - scope.skipped
-    outcome = pass_rules.tally(rule, ok=scope.ok, total=total)
+    outcome = pass_rules.tally(rule_of(verb), ok=scope.ok, total=total)
     # A block passes the break on to the loop that encloses it.
     leaves = scope.breaking and isinstance(verb, Block)
     if outcome == "passed":
@@ -307,7 +306,7 @@ def _first_bad(state: State, scope: Scope) -> StepEnded:
     bad = [
         child.ending
         for child in fresh_children(state, scope)
-        if child.ending is not None and not is_accepted(child.place.step, child.ending)
+        if child.ending is not None and side_of(scope, child) == "bad"
     ]
     return next((ending for ending in bad if ending.exit), bad[0])
 

@@ -11,7 +11,6 @@ from podium.core.events import StepEnded
 from podium.core.evolve.disputes import record
 from podium.core.evolve.leaves import leave_queue
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
-from podium.core.evolve.scopes import side_of
 from podium.core.guidance import after_end
 from podium.core.model import ForEach
 from podium.core.queries.graph import (
@@ -21,6 +20,8 @@ from podium.core.queries.graph import (
     frame_of_variable,
     is_accepted,
     join_of,
+    open_needs,
+    side_of,
     target_after,
 )
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
@@ -87,7 +88,7 @@ def _update_parent(state: State, child: Instance, event: StepEnded) -> State:
     assert isinstance(parent, Scope)
     key = (parent.place.path, child.place.index)
     visit = state.latest[key]
-    side = side_of(child)
+    side = side_of(parent, child)
     scope = parent._replace(
         live=parent.live - 1,
         ok=parent.ok + (side == "ok"),
@@ -166,9 +167,12 @@ def _release_dependents(state: State, scope: Scope, child: Instance, event: Step
     path = scope.place.path
     bad = not is_accepted(child.place.step, event)
     ready = scope.ready
+    is_loop = isinstance(scope.place.step.verb, ForEach)
     for index in dependents_of(scope)[child.place.index]:
         before = state.unmet[(path, index)]
         needs = OpenNeeds(before.left - 1, before.bad or bad)
+        if needs.left == 0 and not is_loop:
+            needs = open_needs(state, scope, index, set())
         state.unmet.put((path, index), needs)
         if needs.left == 0:
             ready = (*ready, index)

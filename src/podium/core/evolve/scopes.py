@@ -19,8 +19,9 @@ from podium.core.queries.graph import (
     WORK,
     child_step,
     frame_of_child,
-    is_accepted,
+    open_needs,
     order_of_verb,
+    side_of,
     workflow_of,
 )
 from podium.core.queries.rebases import rebase_for
@@ -247,7 +248,7 @@ def _reset_needs(state: State, scope: Scope, event: StepEntered) -> Scope:
     path, stale = scope.place.path, set(event.stale)
     released: list[int] = []
     for index in event.stale:
-        waits = _open_needs(state, scope, index, stale)
+        waits = open_needs(state, scope, index, stale)
         # The needs of the entered child have ended; whether they succeeded also counts for this visit.
         state.unmet.put((path, index), waits._replace(left=0) if index == event.index else waits)
         if not waits.left and index != event.index:
@@ -257,41 +258,15 @@ def _reset_needs(state: State, scope: Scope, event: StepEntered) -> Scope:
     return scope._replace(ready=(*(index for index in scope.ready if index not in stale), *released))
 
 
-def _open_needs(state: State, scope: Scope, index: int, stale: set[int]) -> OpenNeeds:
-    """The open needs of a child of a graph: those that are stale or have not ended."""
-    open_count, bad = 0, False
-    for need in children_of(scope.place.step.verb)[index].needs:  # type: ignore[arg-type]  # Block or Call
-        visit = state.latest.get((scope.place.path, need))
-        if need in stale or visit is None or not visit.fresh:
-            open_count += 1
-            continue
-        need_instance = state.instances[visit.path]
-        bad = (
-            bad
-            or need_instance.ending is None
-            or not is_accepted(need_instance.place.step, need_instance.ending)
-        )
-    return OpenNeeds(open_count, bad)
-
-
 def _untally(scope: Scope, child: Instance) -> Scope:
     """Undo that an ended child was counted for or against its scope."""
-    match side_of(child):
+    match side_of(scope, child):
         case "bad":
             return scope._replace(bad=scope.bad - 1)
         case "skipped":
             return scope._replace(skipped=scope.skipped - 1)
         case _:
             return scope._replace(ok=scope.ok - 1)
-
-
-def side_of(child: Instance) -> Literal["ok", "skipped", "bad"]:
-    """Whether an ended child counts as ok, skipped or bad for its scope."""
-    ending = child.ending
-    assert ending is not None
-    if not is_accepted(child.place.step, ending):
-        return "bad"
-    return "skipped" if ending.outcome == "skipped" else "ok"
 
 
 def expand(state: State, event: StepExpanded) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 from podium.core.events import StepEnded
 from podium.core.model import (
@@ -27,7 +27,7 @@ from podium.core.model import (
     Write,
 )
 from podium.core.queries.steps import children_of
-from podium.core.state import Instance, Leaf, Order, Placement, Scope, State
+from podium.core.state import Instance, Leaf, OpenNeeds, Order, Placement, Scope, State
 from podium.core.step_settings import Prompt
 from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, TO_A_PERSON, Address, Outcome, Role, Tree
 
@@ -235,6 +235,46 @@ def is_accepted(step: Step, ending: StepEnded) -> bool:
     if target is None:
         return ending.outcome in CONTINUING_OUTCOMES
     return target.kind == "next" or (ending.outcome in CONTINUING_OUTCOMES and target.kind != "fail")
+
+
+def side_of(scope: Scope, child: Instance) -> Literal["ok", "skipped", "bad"]:
+    """Whether an ended child counts as ok, skipped or bad for its scope."""
+    ending = child.ending
+    assert ending is not None
+    if not is_accepted(child.place.step, ending):
+        return "ok" if ending.limit_hit is None and _is_tolerated(scope, child.place.index) else "bad"
+    return "skipped" if ending.outcome == "skipped" else "ok"
+
+
+def _is_tolerated(scope: Scope, index: int) -> bool:
+    """Whether a failure of this child of a graph is no failure of the graph: all steps that need it allow for it."""
+    if scope.place.order != "dag" or isinstance(scope.place.step.verb, ForEach):
+        return False
+    steps, dependents = children_of(scope.place.step.verb), dependents_of(scope)[index]  # type: ignore[arg-type]  # Block or Call
+    return bool(dependents) and all(steps[dependent].needs_rule != "all" for dependent in dependents)
+
+
+def open_needs(state: State, scope: Scope, index: int, stale: set[int]) -> OpenNeeds:
+    """The needs of a child of a graph of steps that have not ended or are about to become stale."""
+    step = children_of(scope.place.step.verb)[index]  # type: ignore[arg-type]  # Block or Call
+    visits = [state.latest.get((scope.place.path, need)) for need in step.needs if need not in stale]
+    ended = [state.instances[visit.path] for visit in visits if visit is not None and visit.fresh]
+    left = len(step.needs) - len(ended)
+    return OpenNeeds(left, _are_unmet(step, ended, is_last=not left))
+
+
+def _are_unmet(step: Step, needs: Sequence[Instance], *, is_last: bool) -> bool:
+    """Whether the needs that have ended keep a step from running; with `any` this is known only after the last one."""
+    endings = [(need.place.step, need.ending) for need in needs]
+    accepted = [ending is not None and is_accepted(needed, ending) for needed, ending in endings]
+    is_limited = any(ending is not None and ending.limit_hit is not None for _, ending in endings)
+    match step.needs_rule:
+        case "all":
+            return not all(accepted)
+        case "any":
+            return is_limited or (is_last and bool(step.needs) and not any(accepted))
+        case "done":
+            return is_limited
 
 
 def tree_in_view(instance: Instance) -> Tree | None:

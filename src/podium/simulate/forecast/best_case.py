@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 from podium.core import model
 from podium.core.addresses import FINALLY, ROOT, child, gates
+from podium.core.decide.pass_rules import required_passes
 from podium.core.queries.static_names import UNKNOWN
 from podium.core.types import Address
 from podium.simulate.forecast.breaker_costs import FAILED
@@ -50,12 +51,14 @@ def _verb_minimum(step: model.Step, at: Address, values: StaticValues, attempt_c
         case model.Block():
             return _block_minimum(verb, at, values, attempt_cost)
         case model.Members() | model.Review() | model.Gates():
-            return sum(
+            members = [
                 _step_minimum(member, child(at, member.name), values, attempt_cost) for member in verb.members
-            )
+            ]
+            return _minimum_of_members(verb, members)
         case model.ForEach():
             width = 0 if verb.where is not None else item_count(verb, values)
-            return 0 if width is UNKNOWN else width * _step_minimum(verb.body, at, values, attempt_cost)
+            each = _step_minimum(verb.body, at, values, attempt_cost)
+            return 0 if width is UNKNOWN else _minimum_of_members(verb, [each] * width)
         case model.Repeat():
             return 0 if verb.kind == "while" else _step_minimum(verb.body, at, values, attempt_cost)
         case model.Call():
@@ -68,10 +71,17 @@ def _verb_minimum(step: model.Step, at: Address, values: StaticValues, attempt_c
             assert_never(verb)
 
 
+def _minimum_of_members(verb: model.Verb, members: list[int]) -> int:
+    """All members, unless those that pass first stop the others."""
+    if isinstance(verb, model.Block | model.Members | model.ForEach) and verb.cancels_rest:
+        return sum(sorted(members)[: required_passes(verb.rule, len(members))])
+    return sum(members)
+
+
 def _block_minimum(block: model.Block, at: Address, values: StaticValues, attempt_cost: AttemptCost) -> int:
     own = [_step_minimum(step, child(at, step.name), values, attempt_cost) for step in block.steps]
     if block.kind != "seq":
-        return sum(own)
+        return _minimum_of_members(block, own)
     to_pass = _cheapest_way(block, own, fails=False)
     # A block from which every way leads to a failure is left by it; the step around it may have a route for that.
     return to_pass if to_pass is not None else _cheapest_way(block, own, fails=True) or 0

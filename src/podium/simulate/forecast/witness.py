@@ -144,8 +144,12 @@ def _rounds(node: Node, tables: tuple[Table, Table], t: int, *, further: int) ->
 def ends_of(step: Step, count: int, outcome: Outcome) -> tuple[Outcome, ...]:
     """The outcomes that the members of a step must have for the step to have this outcome."""
     verb = step.verb.workflow.body if isinstance(step.verb, Call) else step.verb
-    if outcome in CONTINUING_OUTCOMES or not isinstance(verb, Block | Members | ForEach):
+    if not isinstance(verb, Block | Members | ForEach):
         return _repeat_outcome("passed", count)
+    if outcome in CONTINUING_OUTCOMES:
+        # Those that pass stop the others, so they come last.
+        good = min(count, required_passes(verb.rule, count)) if verb.cancels_rest else count
+        return _repeat_outcome("failed", count - good) + _repeat_outcome("passed", good)
     if isinstance(verb, Block) and verb.kind == "dag":
         # Only steps that no other needs fail, because a step that needs a failed one does not run.
         return tuple("passed" if verb.dependents[index] else "failed" for index in range(count))

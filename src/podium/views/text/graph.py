@@ -28,7 +28,8 @@ def _outline(block: model.Block, indent: str) -> Iterator[str]:
     for step in block.steps:
         yield f"{indent}{step.name}  {describe(step)}"
         if step.needs:
-            yield f"{indent}  needs {', '.join(block.steps[i].name for i in step.needs)}"
+            rule = "" if step.needs_rule == "all" else f" ({step.needs_rule})"
+            yield f"{indent}  needs {', '.join(block.steps[i].name for i in step.needs)}{rule}"
         for outcome, target in targets_of(step):
             yield f"{indent}  {outcome} -> {_target(block, target)}"
         inner = _inner(step)
@@ -42,8 +43,17 @@ def describe(step: model.Step) -> str:
     extras = [f"gates: {', '.join(g.name for g in children_of(step.gates.verb))}"] if step.gates else []  # type: ignore[arg-type]  # the verb of `gates` is Gates
     if step.when is not None:
         extras.append("when ...")
+    extras += _rule(verb)
     text = _verb(verb)
     return f"[{text}]" + (f"  {'; '.join(extras)}" if extras else "")
+
+
+def _rule(verb: model.Verb) -> Iterator[str]:
+    """How many members must pass, unless it is all of them."""
+    if isinstance(verb, model.Block | model.Members | model.ForEach | model.Review) and verb.rule != "all":
+        rule = f"{verb.rule:.0%}" if isinstance(verb.rule, float) else verb.rule
+        stops = not isinstance(verb, model.Review) and verb.cancels_rest
+        yield f"pass: {rule}, cancel: rest" if stops else f"pass: {rule}"
 
 
 def _verb(verb: model.Verb) -> str:
@@ -133,7 +143,8 @@ def _edges(block: model.Block, prefix: str) -> Iterator[Edge]:
         if block.kind == "seq" and "next" in onwards and number + 1 < len(block.steps):
             yield Edge(name, f"{prefix}{block.steps[number + 1].name}", "")
         for need in step.needs:
-            yield Edge(f"{prefix}{block.steps[need].name}", name, "")
+            rule = "" if step.needs_rule == "all" else step.needs_rule
+            yield Edge(f"{prefix}{block.steps[need].name}", name, rule)
         for outcome, target in targets_of(step):
             if target.kind == "step":
                 yield Edge(name, f"{prefix}{block.steps[target.step].name}", outcome)

@@ -197,6 +197,8 @@ def _explanation(step: StepView) -> str:
     if step.outcome is None or step.outcome in CONTINUING_OUTCOMES:
         why = step.result.get("uncompared")
         return one_text(f"tests not compared: {why}") if isinstance(why, str) else ""
+    if step.outcome == "cancelled":
+        return one_text(step.message)
     is_origin = step.cause is not None and step.cause.path == step.path
     # The line of the step that failed is below that of the block around it.
     return step.why if is_origin or step.worked else ""

@@ -31,7 +31,7 @@ def agent_step(context: CompileContext, name: str, raw: RawStep) -> Step:
     members = tuple(worker_step(context, worker.name, raw, worker, member=True) for worker in workers)
     return Step(
         name=name,
-        verb=Members(members, *_rule_and_join(raw)),
+        verb=Members(members, *_rule_and_join(raw), raw.cancel is not None and raw.for_each is None),
         retry=replace(OTHER_RETRY, visits=members[0].retry.visits),
         has_worker=True,
     )

@@ -145,6 +145,7 @@ def _block(context: CompileContext, steps: Mapping[str, RawStep], raw: RawStep |
         steps=children,
         parallel=1 if kind == "seq" else _width(context, owner),
         rule=pass_rule(owner),
+        cancels_rest=owner is not None and owner.cancel is not None,
         join=_join(owner),
         output=block_output(context, raw),
         index=MappingProxyType(names),
@@ -192,6 +193,7 @@ def compile_step(context: CompileContext, name: str, raw: RawStep, names: Names)
     return step._replace(
         on=MappingProxyType(dict(_routes(inner, name, raw, names))),
         needs=tuple(_needs(inner, name, raw, names)),
+        needs_rule="all" if raw.needs is None else raw.needs.rule,
         when=inner.optional(raw.when, raw.at("when")),
         limits=_limits(inner, raw),
     )
@@ -285,6 +287,7 @@ def _for_each(context: CompileContext, raw: RawStep, body: Step) -> ForEach:
         rule=pass_rule(raw),
         join=_join(raw),
         carry=loop.carry or (),
+        cancels_rest=raw.cancel is not None,
     )
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from podium.fast_dataclass import dataclass
-from podium.workflow.merge.step_nodes import map_parts, nested_parts
+from podium.workflow.merge.step_nodes import map_parts, needs_node, nested_parts
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, scalars, text, with_field
 
@@ -91,11 +91,11 @@ def _successor(
 
 def _reroute_in_graph(name: str, step: Node, steps: Mapping[str, Node], removed: Mapping[str, Node]) -> Node:
     """Steps inherit the needs of removed steps; a route back leads to the first step that needed the removed one."""
-    needs = fields(step).get("needs")
+    needs = needs_node(step)
     if needs is not None:
-        step = with_field(
-            step, "needs", replace(needs, value=_inherited_needs(needs, steps, removed, frozenset()))
-        )
+        remaining = replace(needs, value=_inherited_needs(needs, steps, removed, frozenset()))
+        outer = fields(step)["needs"]
+        step = with_field(step, "needs", remaining if outer is needs else with_field(outer, "of", remaining))
     on = fields(step).get("on")
     routes: dict[str, Node] = {}
     for outcome, route in fields(on).items():
@@ -122,14 +122,14 @@ def _inherited_needs(
         if name is None or name not in removed:
             inherited.setdefault(name, item)
         elif name not in visited:
-            inner = fields(steps[name]).get("needs") or replace(needs, value=())
+            inner = needs_node(steps[name]) or replace(needs, value=())
             for need in _inherited_needs(inner, steps, removed, visited | {name}):
                 inherited.setdefault(text(need), need)
     return tuple(inherited.values())
 
 
 def _needs(step: Node) -> set[str]:
-    return {name for item in items(fields(step).get("needs")) if (name := text(item))}
+    return {name for item in items(needs_node(step)) if (name := text(item))}
 
 
 def _ancestors(name: str, steps: Mapping[str, Node]) -> set[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from podium.workflow.merge.step_nodes import map_parts
+from podium.workflow.merge.step_nodes import map_parts, needs_node
 from podium.workflow.source.nodes import Node, fields, items, node_from_value, text, with_field, without_keys
 
 START: Final = "git_start"
@@ -125,4 +125,4 @@ def _with_step(root: Node, name: str, step: dict[str, Any], policy: Node, *, fir
 
 
 def _needs(step: Node) -> bool:
-    return bool(items(fields(step).get("needs")))
+    return bool(items(needs_node(step)))

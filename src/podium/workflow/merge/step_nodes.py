@@ -15,6 +15,12 @@ SINGLE_KEYS: Final = frozenset({"design", "component", "build"})
 """Keys whose value is one step."""
 
 
+def needs_node(step: Node) -> Node | None:
+    """The list of steps that a step needs, in either form."""
+    needs = fields(step).get("needs")
+    return fields(needs).get("of") if isinstance(getattr(needs, "value", None), Mapping) else needs
+
+
 def nested_parts(node: Node) -> Iterator[Node]:
     """Every step, gate, role and team member below a document or a step."""
     for child in _parts(node):

@@ -24,7 +24,7 @@ from podium.workflow.schema.fields import (
     required_keys_of,
 )
 from podium.workflow.schema.file import File
-from podium.workflow.schema.step import VERBS, Feature, Gate
+from podium.workflow.schema.step import PEER_WORDS, VERBS, Feature, Gate, Step
 from podium.workflow.source.yaml import Document
 
 Model = TypeVar("Model", bound=Raw)
@@ -133,7 +133,9 @@ class _Reader:
         elif issubclass(model, Gate) and key in VERBS:
             self.fault(36, path, f'a gate cannot be "{key}"', "use run, review, human or check", key=True)
         else:
-            hint = did_you_mean(key, known_keys(model))
+            hint = (issubclass(model, Step) and PEER_WORDS.get(key.lower())) or did_you_mean(
+                key, known_keys(model)
+            )
             self.fault(3, path, f'{label} has an unknown key "{key}"', hint, key=True)
 
     def check_required(self, model: type[Raw], data: Mapping[str, Any], path: DocPath, label: str) -> None:

@@ -7,8 +7,8 @@ schema uses them as `Annotated[type, Scalar(...)]`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Annotated, Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from podium.core.types import Millis
 from podium.workflow.schema.fields import InvalidValue, Scalar, Schema
@@ -101,14 +101,41 @@ def share(value: Any) -> int:
 
 
 def pass_rule(value: Any) -> str | int | float:
-    if isinstance(value, str) and value in {"all", "any", "majority"}:
+    if isinstance(value, str) and value in {"all", "any", "majority", "done"}:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     match = _SHARE.fullmatch(value) if isinstance(value, str) else None
     if match is None or int(match[1]) > 100:
-        raise InvalidValue("all, any, majority, a number or a percentage such as 95%")
+        raise InvalidValue("all, any, majority, done, a number or a percentage such as 95%")
     return int(match[1]) / 100
+
+
+DONE: Final = "done"
+"""The rule of members that only have to end."""
+
+
+class Needs(tuple[str, ...]):  # noqa: SLOT001 (`rule` is an attribute)
+    """The steps that a step needs; `rule` is how many of them must have passed when all have ended."""
+
+    rule: Literal["all", "any", "done"] = "all"
+
+
+def needs(value: Any) -> Needs:
+    """A list of steps, or `{of: [...], pass: any}`."""
+    is_map = isinstance(value, Mapping)
+    names, rule = (value.get("of"), value.get("pass", "all")) if is_map else (value, "all")
+    if (
+        not isinstance(names, list)
+        or rule not in ("all", "any", DONE)
+        or (is_map and set(value) - {"of", "pass"})
+    ):
+        raise InvalidValue("a list of steps, or {of: [a, b], pass: any} with all, any or done")
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidValue("a list of names of steps")
+    result = Needs(names)
+    result.rule = rule  # type: ignore[assignment]  # checked above
+    return result
 
 
 def count(value: Any) -> int | str:
@@ -228,7 +255,25 @@ Size: TypeAlias = Annotated[
 Share: TypeAlias = Annotated[int, Scalar(share, _SHARE_TEXT)]
 Pass: TypeAlias = Annotated[
     str | int | float,
-    Scalar(pass_rule, {"anyOf": [{"enum": ["all", "any", "majority"]}, _POSITIVE, _SHARE_TEXT]}),
+    Scalar(pass_rule, {"anyOf": [{"enum": ["all", "any", "majority", "done"]}, _POSITIVE, _SHARE_TEXT]}),
+]
+_NAMES: Final[Schema] = {"type": "array", "items": {"type": "string"}}
+NeedsText: TypeAlias = Annotated[
+    Needs,
+    Scalar(
+        needs,
+        {
+            "anyOf": [
+                _NAMES,
+                {
+                    "type": "object",
+                    "properties": {"of": _NAMES, "pass": {"enum": ["all", "any", "done"]}},
+                    "required": ["of"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+    ),
 ]
 CountText: TypeAlias = Annotated[int | str, Scalar(count, {"anyOf": [_POSITIVE, _INSERTED]})]
 Parallel: TypeAlias = Annotated[

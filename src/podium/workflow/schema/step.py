@@ -35,6 +35,7 @@ from podium.workflow.schema.scalars import (
     Expression,
     Globs,
     JoinText,
+    NeedsText,
     Network,
     OneOrMore,
     Parallel,
@@ -63,6 +64,24 @@ VERBS: Final = (
 )
 GATE_VERBS: Final = ("run", "review", "human", "check")
 
+
+_CHOICE: Final = "write on: {passed: [{when: ..., to: a}, {to: b}]}"
+_NEEDS: Final = "write needs: [a, b]"
+PEER_WORDS: Final[dict[str, str]] = {
+    **dict.fromkeys(("depends_on", "dependson", "dependencies", "requires", "upstream", "wait_for"), _NEEDS),
+    **dict.fromkeys(
+        ("routes", "switch", "case", "cases", "router", "branches", "conditional_edges"), _CHOICE
+    ),
+    **dict.fromkeys(("if", "condition", "unless"), "write when: with an expression"),
+    **dict.fromkeys(("foreach", "map", "each", "matrix"), "write for_each: with a list"),
+    **dict.fromkeys(
+        ("trigger_rule", "run_if", "join_type"), "write needs: {of: [a, b], pass: any} or pass: done"
+    ),
+    **dict.fromkeys(("race", "first", "fail_fast"), "write pass: 1 with cancel: rest"),
+    **dict.fromkeys(("while", "until", "loop"), "write repeat: {until: ..., max: 3}"),
+    **dict.fromkeys(("agents", "reviewers", "panel"), "agent: and review: take a list, also one from ${{ }}"),
+}
+"""What the words of other workflow formats are called here."""
 
 RunText: TypeAlias = str | Texts | Script
 TestsText: TypeAlias = bool | Tests
@@ -168,12 +187,13 @@ class Step(StepOrGate):
     design: "Step | None" = None
     component: "Step | None" = None
 
-    needs: Texts | None = None
+    needs: NeedsText | None = None
     on: dict[str, RouteText] = EMPTY
     for_each: ForEachMap | None = None
     repeat: Repeat | None = None
     parallel: Parallel | None = None
     join: JoinText | None = None
+    cancel: Literal["rest"] | None = None
     gates: GateList = ()
     limits: Limits | None = None
     output: OutputText | None = None

@@ -9,6 +9,7 @@ from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import File
 from podium.workflow.schema.parts import Git, Wait
 from podium.workflow.schema.reader import FieldFault
+from podium.workflow.schema.scalars import DONE
 from podium.workflow.schema.step import Feature, Gate, Step, StepOrGate
 
 BrokenPaths: TypeAlias = frozenset[DocPath]
@@ -148,6 +149,10 @@ def _check_keys(step: StepOrGate) -> Iterator[FieldFault]:
     verb = step.verb
     if verb is None:
         return
+    is_loop = isinstance(step, Step) and step.for_each is not None
+    if verb == "review" and step.pass_ == DONE and not is_loop:
+        message = '"pass: done" would accept work that every reviewer rejects'
+        yield FieldFault(5, step.at("pass"), message, "use any, or route rejected with on: {rejected: next}")
     verb_name = "role" if verb == "agent" and step.get("role") is not None else verb
     for key in step.written_keys():
         fitting = VERBS_OF_KEY.get(key)
@@ -171,6 +176,8 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         )
     if step.has("join") and not (has_children or has_list):
         yield FieldFault(5, step.at("join"), '"join" needs for_each, steps, build or a list of agents')
+    if step.cancel is not None:
+        yield from _check_cancel(step, has_members=has_children or has_list)
     if step.for_each is not None and step.repeat is not None:
         yield FieldFault(
             5, step.at("repeat"), f"{label} has both for_each and repeat; nest one inside the other"
@@ -179,6 +186,20 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         yield from _check_literal_prompt(step)
     if step.verb == "build" and step.component is None:
         yield FieldFault(5, step.at("build"), '"build" needs "component"')
+
+
+def _check_cancel(step: Step, *, has_members: bool) -> Iterator[FieldFault]:
+    """`cancel: rest` needs members that run side by side, and a rule that some of them can meet without the others."""
+    loop = step.for_each
+    is_graph = (loop.needs if loop is not None else None) is not None or any(
+        inner.needs is not None for inner in (step.steps or {}).values()
+    )
+    if not has_members or step.verb == "build" or (is_graph and step.verb in ("steps", "agent", "run")):
+        message = '"cancel" needs a list of agents, parallel steps, or for_each without needs'
+        yield FieldFault(5, step.at("cancel"), message)
+    elif step.pass_ in (None, "all", DONE):
+        message = '"cancel: rest" needs "pass" with any, majority, a number or a share'
+        yield FieldFault(5, step.at("cancel"), message, "pass: 1 lets the first that passes win")
 
 
 def _check_literal_prompt(step: Step) -> Iterator[FieldFault]:

@@ -15,6 +15,7 @@ from podium.core.types import CONTINUING_OUTCOMES, OUTCOMES, Outcome
 from podium.fast_dataclass import dataclass
 from podium.workflow.lint.analysis.survey import Block, StepSite
 from podium.workflow.outcomes import possible_outcomes
+from podium.workflow.schema.scalars import DONE
 
 LEAVES_BLOCK: Final = -1
 """Control leaves the block before it is finished: `fail`, `break`, a failure without a route."""
@@ -120,12 +121,15 @@ def _targets(site: StepSite, outcome: Outcome) -> tuple[str, ...]:
     return ("next",) if outcome in CONTINUING_OUTCOMES else ("fail",)
 
 
-def is_above(block: Block, step: str, reader: str) -> bool:
-    """In a graph: whether `reader` needs `step`, directly or indirectly."""
+def is_above(block: Block, step: str, reader: str, *, strictly: bool = False) -> bool:
+    """In a graph: whether `reader` needs `step`, directly or indirectly; `strictly`: and does not run unless it passed."""
     visited: set[str] = set()
     pending = [reader]
     while pending:
-        needs = [need for need in block.steps[pending.pop()].needs or () if need in block.steps]
+        all_needs = block.steps[pending.pop()].needs
+        if all_needs is None or (strictly and all_needs.rule != "all"):
+            continue
+        needs = [need for need in all_needs if need in block.steps]
         if step in needs:
             return True
         pending.extend(need for need in needs if need not in visited)
@@ -133,8 +137,25 @@ def is_above(block: Block, step: str, reader: str) -> bool:
     return False
 
 
-def outcomes_of_need(site: StepSite) -> frozenset[str]:
+def outcomes_of_need(site: StepSite, reader: StepSite) -> frozenset[str]:
     """The outcomes that a step of a graph may have when a step that needs it starts."""
+    if reader.step.needs is not None and not is_above(site.block, site.name, reader.name, strictly=True):
+        return frozenset(OUTCOMES)
+    return _accepted(site)
+
+
+def outcomes_at_end(site: StepSite) -> frozenset[str]:
+    """The outcomes that a step of a graph or a parallel block may have when the block has passed."""
+    owner = site.block.owner
+    some_suffice = owner is not None and (owner.step.pass_ == DONE or owner.step.cancel is not None)
+    is_optional = any(
+        step.needs is not None and step.needs.rule != "all" and site.name in step.needs
+        for step in site.block.steps.values()
+    )
+    return frozenset(OUTCOMES) if some_suffice or is_optional else _accepted(site)
+
+
+def _accepted(site: StepSite) -> frozenset[str]:
     return frozenset(outcome for outcome, target in targets_of(site) if target == "next")
 
 

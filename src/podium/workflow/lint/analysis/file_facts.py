@@ -22,7 +22,7 @@ from podium.workflow.expressions.types import (
     MapOf,
     Type,
 )
-from podium.workflow.lint.analysis.control_flow import Flow, flow_of, outcomes_of_need
+from podium.workflow.lint.analysis.control_flow import Flow, flow_of, outcomes_at_end
 from podium.workflow.lint.analysis.step_fields import Result, iteration_of, result_of
 from podium.workflow.lint.analysis.survey import Block, FileSurvey, StepSite
 from podium.workflow.prompts.prompt import Prompt, PromptError
@@ -75,7 +75,7 @@ class FileFacts:
         if block.kind == "seq":
             flow = self.flow(block)
             return flow.outcomes_at(flow.end, block.order[site.name])
-        return outcomes_of_need(site)
+        return outcomes_at_end(site)
 
     @cached_property
     def inputs(self) -> MapOf:

@@ -80,7 +80,7 @@ def _in_block(scope: Scope, block: Block, reader: StepSite, name: str) -> Visibl
     if block.kind == "par":
         return VisibleStep(rule=13, message=f"{reads}, which runs in parallel", hint="add needs to the steps")
     if is_above(block, name, reader.name) or reader.step.needs is None:
-        return _result(scope, site, outcomes_of_need(site))
+        return _result(scope, site, outcomes_of_need(site, reader))
     if is_above(block, reader.name, name):
         return later
     return VisibleStep(rule=13, message=f"{reads} but does not need it", hint=f"needs: [{name}]")

@@ -32,7 +32,9 @@ def _no_needs(sites: tuple[StepSite, ...]) -> Iterator[Problem]:
 
 def _mixed_needs(block: Block, sites: tuple[StepSite, ...]) -> Iterator[Problem]:
     """Rule 10, reported once per block: only the author knows whether one `needs` or all the others are wrong."""
-    without_needs = [site for site in sites if site.step.needs is None]
+    without_needs = [
+        site for site in sites if site.step.needs is None and site.step.at("needs") not in site.context.broken
+    ]
     with_needs = next(name for name, step in block.steps.items() if step.needs is not None)
     if without_needs:
         first, *others = without_needs

@@ -1,0 +1,79 @@
+"""Joins in a real run: the first that passes stops the others, and steps run after needs that failed (issue 20, B6)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.kit import Project, closing, new_project
+
+pytestmark = pytest.mark.slow
+
+
+def project_with(folder: Path, steps: str, **programs: str) -> Project:
+    """A project whose agents are shell scripts."""
+    agents = "".join(f"  {name}: {{type: command, command: [sh, tools/{name}]}}\n" for name in programs)
+    text = f"podium: 1\nname: joins\nagents:\n{agents}limits: {{unknown_cost: count_tokens}}\n{steps}"
+    tools = {f"tools/{name}": f"{body}\n" for name, body in programs.items()}
+    return new_project(folder, {"w.yaml": text, "work.txt": "start\n", **tools})
+
+
+def shown(project: Project) -> dict[str, Any]:
+    ended = project.podium("show", "latest", "--json")
+    assert ended.code == 0, ended.err
+    data: dict[str, Any] = json.loads(ended.out)
+    return data
+
+
+RACE = """\
+steps:
+  answer:
+    agent: [slow, quick]
+    prompt: Answer.
+    touches: []
+    pass: 1
+    cancel: rest
+    estimate: {usd: 0.2}
+outputs: {all: "${{ steps.answer.output }}"}
+"""
+
+
+def test_the_first_answer_wins_and_the_other_agent_is_stopped_and_booked(tmp_path: Path) -> None:
+    project = project_with(tmp_path, RACE, slow="sleep 300; echo late", quick="echo early")
+    with closing(project):
+        ended = project.podium("run", "w.yaml", "--no-human", "--yes", timeout_s=60)
+
+        assert ended.code == 0, ended.err
+        run = shown(project)
+        assert run["outputs"] == {"all": {"quick": "early\n"}}
+        steps = {step["path"]: step for step in run["steps"]}
+        assert steps["answer/slow"]["outcome"] == "cancelled"
+        screen = project.podium("show", "latest").out
+        assert "2 calls of unknown cost" in screen, "the call that was stopped is booked"
+        row = next(line for line in screen.splitlines() if "answer/slow" in line)
+        assert "cancelled" in row and "enough of the other members have passed" in row, row
+
+
+BEST_EFFORT = """\
+steps:
+  left: {agent: good, prompt: Left., touches: ["left.txt"], needs: [], retry: 1}
+  right: {agent: bad, prompt: Right., touches: ["right.txt"], needs: [], retry: 1}
+  sum:
+    needs: {of: [left, right], pass: %s}
+    run: [sh, -c, "test -f left.txt && echo ${{ steps.right.outcome }}"]
+    output: text
+outputs: {sum: "${{ steps.sum.output }}"}
+"""
+
+
+@pytest.mark.parametrize("rule", ["any", "done"])
+def test_a_step_runs_after_needs_of_which_one_failed(rule: str, tmp_path: Path) -> None:
+    project = project_with(tmp_path, BEST_EFFORT % rule, good="echo 1 > left.txt; echo ok", bad="exit 3")
+    with closing(project):
+        ended = project.podium("run", "w.yaml", "--no-human", "--yes")
+
+        assert ended.code == 0, ended.err
+        assert shown(project)["outputs"]["sum"].strip() in ("failed", "error")
