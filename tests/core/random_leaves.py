@@ -17,6 +17,7 @@ from podium.core.model import (
     Git,
     Human,
     Oversight,
+    Panel,
     Review,
     Set,
     Step,
@@ -246,4 +247,6 @@ class Leaves:
         )
         rule: Any = rng.choice(("all", "any", "majority", 1, 0.5))
         sight = self.oversight("auto") if self.chance(self.bias.people) else Oversight()
-        return Review(judges, of, rule, rng.choice((None, None, 7)), oversight=sight)
+        panel = Panel(tuple(f"j{number}" for number in range(1, count + 1)), "agent")
+        verb = Review(judges, of, rule, rng.choice((None, None, 7)), oversight=sight)
+        return replace(verb, members=judges[:1], panel=panel) if of and self.chance(0.25) else verb

@@ -125,7 +125,8 @@ def _ordinary(step: Step, index: int) -> Step:
         case Block(steps=steps):
             return steps[index]
         case Members(members=members) | Review(members=members) | Gates(members=members):
-            return members[index]
+            # The members of a panel differ only in their agent and name.
+            return members[0] if getattr(step.verb, "panel", None) else members[index]
         case ForEach(body=body) | Repeat(body=body):
             return body
         case verb:

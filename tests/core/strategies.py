@@ -12,7 +12,19 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from podium.core.model import Block, Call, ForEach, Input, Join, Members, Repeat, Step, Target, Workflow
+from podium.core.model import (
+    Block,
+    Call,
+    ForEach,
+    Input,
+    Join,
+    Members,
+    Panel,
+    Repeat,
+    Step,
+    Target,
+    Workflow,
+)
 from podium.core.policy import NO_LIMITS, Breaker, Failures, Limits, NeedsRule, PassRule
 from podium.core.types import MicroUsd, Millis, Outcome
 from podium.simulate.random_world import Odds
@@ -280,6 +292,9 @@ class Maker(Leaves):
         members = tuple(self.agent(f"m{number}", member=True) for number in range(1, count + 1))
         rule = self.rule(count)
         verb = Members(members, rule, join, self._races(rule))
+        if self.chance(0.25):
+            names = [f"p{number}" for number in range(1, count + 1)]
+            verb = replace(verb, members=members[:1], panel=Panel(names, "agent"))
         return Step(self.name("m"), verb, has_worker=True)
 
     def _for_each(self, depth: int) -> Step:

@@ -77,3 +77,37 @@ def test_a_step_runs_after_needs_of_which_one_failed(rule: str, tmp_path: Path) 
 
         assert ended.code == 0, ended.err
         assert shown(project)["outputs"]["sum"].strip() in ("failed", "error")
+
+
+PANEL = """\
+inputs:
+  panel: {type: list, default: [ann, bob]}
+steps:
+  draft:
+    agent: ${{ inputs.panel }}
+    limits: {members: 2}
+    prompt: "Answer as {{ member }}."
+    touches: []
+  parts:
+    for_each:
+      in: [{id: one, after: []}, {id: two, after: [one]}]
+      as: part
+      key: part.id
+      needs: part.after
+    agent: ann
+    prompt: "{{ part.id }} after{% for need in loop.needs %} {{ need.key }}: {{ need.output }}{% endfor %}"
+    touches: []
+outputs: {all: "${{ steps.draft.output }}"}
+"""
+
+
+def test_an_input_names_the_panel_and_an_item_reads_what_it_needs(tmp_path: Path) -> None:
+    with closing(project_with(tmp_path, PANEL, ann="echo from ann", bob="echo from bob")) as project:
+        ended = project.podium("run", "w.yaml", "--no-human", "--yes")
+        assert ended.code == 0, ended.err
+        assert shown(project)["outputs"]["all"] == {"ann": "from ann\n", "bob": "from bob\n"}
+        assert "two after one: from ann" in project.podium("prompt", "latest", "parts[2]").out
+
+        too_many = project.podium("run", "w.yaml", "--no-human", "--yes", "-i", "panel=[ann, bob, ann]")
+        assert too_many.code != 0
+        assert "the list has 3 members, and limits.members is 2" in too_many.out + too_many.err

@@ -147,8 +147,7 @@ class Git:
     branch: Value = None
     push: Value = None
     pull_request: Literal["open", "merge"] | None = None
-    stash: Value = None
-    """The message of the entry."""
+    stash: Value = None  # The message of the entry.
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +225,16 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Panel:
+    """Members that a value names when the step is entered; the step has one member, the pattern of each."""
+
+    names: Value
+    key: Literal["agent", "role"]
+    roles: tuple[str, ...] = ()
+    """For a review: the names that are roles; any other name is that of an agent."""
+
+
+@dataclass(frozen=True, slots=True)
 class Members:
     """The same task for several workers in parallel; none sees the others' work."""
 
@@ -233,14 +242,12 @@ class Members:
     rule: PassRule = "all"
     join: Join = "discard"
     cancels_rest: bool = False
+    panel: Panel | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Agents that judge the work of the steps named in `of`, looked up from the nearest scope outwards.
-
-    If `of` is empty, they judge the step whose gate the review is.
-    """
+    """Agents that judge the steps named in `of`, looked up outwards; without `of`, the step whose gate it is."""
 
     members: tuple[Step, ...]
     of: tuple[str, ...] = ()
@@ -255,6 +262,7 @@ class Review:
     """Where the phrase approves; anywhere also without regard to case."""
     verdict: VerdictForm = "review"
     """The form of a verdict. That of a quality gate has a decision that no finding overrides."""
+    panel: Panel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from podium.core.expressions.templates import references
-from podium.core.model import Call, ForEach, Output, Step, Workflow
-from podium.core.queries.graph import LOOPS, SCOPES
+from podium.core.model import Call, ForEach, Output, Step, Verb, Workflow
+from podium.core.queries.graph import LOOPS, SCOPES, panel_of
 from podium.core.queries.steps import children_of
 from podium.fast_dataclass import dataclass
 from podium.workflow.contracts.examples import Draw, example, example_of
@@ -20,21 +20,32 @@ class AnswerList:
 
     place: tuple[str, ...]
     fields: tuple[tuple[str, ...], ...]
+    most: int | None = None
+    """The most members that the list may name; None if it is not the list of a panel."""
 
 
 @lru_cache(maxsize=8)
 def answer_lists(workflow: Workflow) -> Mapping[str, AnswerList]:
     """The lists by the name of the step whose answer contains them."""
     lists: dict[str, AnswerList] = {}
-    for loop in [step.verb for step in all_steps(workflow) if isinstance(step.verb, ForEach)]:
-        for name, place in list_sources(loop):
-            lists[name] = AnswerList(place, (*lists.get(name, AnswerList(place, ())).fields, *_fields(loop)))
+    for step in all_steps(workflow):
+        for name, place in list_sources(step.verb):
+            fields = _fields(step.verb) if isinstance(step.verb, ForEach) else ()
+            known = lists.get(name, AnswerList(place, ()))
+            bounds = [most for most in (known.most, _bound(step)) if most is not None]
+            lists[name] = AnswerList(place, (*known.fields, *fields), min(bounds, default=None))
     return lists
 
 
-def list_sources(loop: ForEach) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The steps whose answers contain the list of this loop, and its place in them."""
-    for reference in references(loop.items):
+def _bound(step: Step) -> int | None:
+    return None if panel_of(step.verb) is None else step.limits.members or 1
+
+
+def list_sources(verb: Verb) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The steps whose answers contain the list of this loop or panel, and its place in them."""
+    panel = panel_of(verb)
+    source = verb.items if isinstance(verb, ForEach) else None if panel is None else panel.names
+    for reference in references(source):
         if reference.chain[:1] == ("steps",) and reference.chain[2:3] == ("output",):
             yield reference.chain[1], reference.chain[3:]
 
@@ -67,15 +78,17 @@ def _fields(loop: ForEach) -> Iterator[tuple[str, ...]]:
 
 def answer_with(output: Output, answer_list: AnswerList, text: str, width: int, draw: Draw) -> Any:
     """An answer that satisfies the contract and whose list has `width` items."""
+    labels = [f"{text} {number}" for number in range(1, width + 1)]
+    if answer_list.most is not None:
+        labels = [f"member_{number}" for number in range(1, max(1, min(width, answer_list.most)) + 1)]
     match output.kind:
         case "lines":
-            return [f"{text} {number}" for number in range(1, width + 1)]
+            return labels
         case "json":
-            items = [_item(answer_list, f"{text} {number}") for number in range(1, width + 1)]
-            return _set_at({}, answer_list.place, items)
+            return _set_at({}, answer_list.place, [_item(answer_list, label) for label in labels])
         case "schema":
             answer = example_of(output, text, draw)
-            return _with_width(answer, output.schema or {}, answer_list.place, text, width, draw)
+            return _with_items(answer, output.schema or {}, answer_list.place, labels, draw)
         case _:
             return example_of(output, text, draw)
 
@@ -96,13 +109,13 @@ def _set_at(answer: dict[str, Any], place: tuple[str, ...], value: Any) -> Any:
     return answer
 
 
-def _with_width(
-    value: Any, schema: Mapping[str, Any], place: tuple[str, ...], text: str, width: int, draw: Draw
+def _with_items(
+    value: Any, schema: Mapping[str, Any], place: tuple[str, ...], labels: list[str], draw: Draw
 ) -> Any:
     if place and isinstance(value, dict):
         inner = schema.get("properties", {}).get(place[0], {})
-        return {**value, place[0]: _with_width(value.get(place[0]), inner, place[1:], text, width, draw)}
+        return {**value, place[0]: _with_items(value.get(place[0]), inner, place[1:], labels, draw)}
     if place or schema.get("type") != "array":
         return value
     items = schema.get("items", {"type": "string"})
-    return [example(items, f"{text} {number}", draw, f"[{number}]") for number in range(1, width + 1)]
+    return [example(items, label, draw, f"[{number}]") for number, label in enumerate(labels, start=1)]

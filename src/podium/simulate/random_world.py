@@ -135,6 +135,8 @@ class RandomWorld:
     def _output(self, step: Step, place: str, state: State) -> Any:
         answer_list = answer_lists(_workflow(state)).get(step.name)
         width = None if answer_list is None else self._width(step, place)
+        if width is None and answer_list is not None and answer_list.most is not None:
+            width = 1 + int(self._draw(place, "width") * answer_list.most)
         if answer_list is None or width is None:
             return example_of(step.output, step.name, lambda at: self._draw(place, at))
         return answer_with(step.output, answer_list, step.name, width, lambda at: self._draw(place, at))

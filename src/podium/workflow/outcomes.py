@@ -64,8 +64,7 @@ def possible_failures(step: Step, gates: Iterable[Gate] = (), *, merged: bool = 
 
 def has_members(step: Step) -> bool:
     """Whether the step has several members, so that some can pass and some fail."""
-    has_list = isinstance(step.role, tuple) or isinstance(step.agent, tuple)
-    return step.for_each is not None or has_list or (step.verb == "steps" and runs_parallel(step))
+    return step.for_each is not None or step.has_list or (step.verb == "steps" and runs_parallel(step))
 
 
 def runs_parallel(step: Step) -> bool:

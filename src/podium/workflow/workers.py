@@ -23,7 +23,7 @@ class Worker:
 
 
 def workers_of(context: WorkflowSource, step: Step) -> tuple[Worker, ...]:
-    """The workers of an agent step: one, unless `role` or `agent` is a list."""
+    """The workers of an agent step: one, unless `role` or `agent` is a list; for a panel, the pattern of its members."""
     if isinstance(step.agent, tuple):
         role = step.role if isinstance(step.role, str) else None
         return _make_workers(context, [(agent, role, agent) for agent in step.agent])
@@ -34,6 +34,8 @@ def workers_of(context: WorkflowSource, step: Step) -> tuple[Worker, ...]:
 
 def reviewers_of(context: WorkflowSource, step: StepOrGate) -> tuple[Worker, ...]:
     """The workers of a review; the name of an agent means the base reviewer with that agent."""
+    if isinstance(step, Step) and step.panel_key == "review":
+        return _make_workers(context, [("member", BASE_REVIEWER, str(step.review))])
     names = (step.review,) if isinstance(step.review, str) else step.review or ()
     return _make_workers(context, [_reviewer(context, name) for name in names])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -12,7 +12,7 @@ from podium.core.decide.entry import limit_ending
 from podium.core.decide.limit_text import limit_message
 from podium.core.events import Event, FactsAsked, StepEnded, StepExpanded
 from podium.core.expressions.nodes import ExprError, NeedFact, Node, evaluate
-from podium.core.model import Call, ForEach, Repeat
+from podium.core.model import Call, ForEach, Members, Panel, Repeat, Review
 from podium.core.queries.evaluate import expression_error, try_fill
 from podium.core.queries.graph import tree_in_view
 from podium.core.queries.names import InstanceNames
@@ -31,6 +31,8 @@ def expansion(state: State, scope: Scope, now: Millis) -> Event:
             return _open_loop(state, scope, verb, now)
         case Repeat():
             return StepExpanded(now, path, 0)
+        case Members(panel=Panel() as panel) | Review(panel=Panel() as panel):
+            return _open_panel(state, scope, panel, now)
         case _:
             return StepExpanded(now, path, len(children_of(verb)))  # type: ignore[arg-type]  # a scope's verb
 
@@ -60,6 +62,42 @@ def _open_loop(state: State, scope: Scope, verb: ForEach, now: Millis) -> Event:
         return expression_error(scope, error, now)
     too_wide = _over_width(state, scope, len(items), now)
     return too_wide or StepExpanded(now, scope.place.path, len(items), tuple(items), keys, needs)
+
+
+def _open_panel(state: State, scope: Scope, panel: Panel, now: Millis) -> Event:
+    """Open a list of agents that a value names; an empty list, or one that is too long, is a mistake."""
+    answer = try_fill(state, scope, panel.names, now)
+    if not isinstance(answer, tuple):
+        return answer
+    names = answer[0]
+    path, count = scope.place.path, len(names) if isinstance(names, list | tuple) else 0
+    books = ledger.chain(state, scope.place.ledger)
+    most = min((b.limits.members for b in books if b.limits.members is not None), default=count)
+    message = ""
+    if not isinstance(names, list | tuple) or not all(map(_is_name, names)):
+        message = f"{panel.key} needs a list of names, such as [claude, codex]"
+    elif not names:
+        message = "the list of members is empty; at least one is needed"
+    elif count > most:
+        message = f"the list has {count} members, and limits.members is {most}"
+    if message:
+        return StepEnded(now, path, "error", "members", 1, message=message)
+    return StepExpanded(now, path, count, tuple(names), _member_names(names))
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value.isidentifier() and value.isascii()
+
+
+def _member_names(values: Sequence[str]) -> tuple[str, ...]:
+    """The name of each member: the value, with a number if it is in the list more than once."""
+    names: dict[str, None] = {}
+    for value in values:
+        name, number = value, 2
+        while name in names:
+            name, number = f"{value}_{number}", number + 1
+        names[name] = None
+    return tuple(names)
 
 
 def _over_width(state: State, scope: Scope, total: int, now: Millis) -> StepEnded | None:

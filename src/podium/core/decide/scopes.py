@@ -256,7 +256,7 @@ def _panel_end(state: State, scope: Scope, review: Review) -> ScopeEnd:
         "verdict": {
             "decision": verdict.outcome,
             "score": verdict.score,
-            "by": [step.name for step in review.members],
+            "by": list(scope.keys) if review.panel else [step.name for step in review.members],
             "tree": scope.start_tree,
         },
     }

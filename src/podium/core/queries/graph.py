@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Literal, assert_never
 
 from podium.core.events import StepEnded
+from podium.core.expressions.nodes import Const
 from podium.core.model import (
     Agent,
     Block,
@@ -17,6 +19,7 @@ from podium.core.model import (
     Human,
     Join,
     Members,
+    Panel,
     Repeat,
     Review,
     ScopeVerb,
@@ -173,6 +176,9 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
             if isinstance(verb, LOOPS):
                 return verb.body
             assert isinstance(verb, SCOPES)
+            panel = panel_of(verb)
+            if panel is not None and isinstance(parent, Scope):
+                return _panel_member(children_of(verb)[0], panel, parent.items[index], parent.keys[index])
             return children_of(verb)[index]
         case "gates":
             assert step.gates is not None
@@ -187,6 +193,24 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
             return verb.workflow.finally_
         case _:
             assert_never(role)
+
+
+def panel_of(verb: Verb) -> Panel | None:
+    return verb.panel if isinstance(verb, Members | Review) else None
+
+
+def _panel_member(pattern: Step, panel: Panel, value: str, name: str) -> Step:
+    """The member of a panel that this value names."""
+    verb = pattern.verb
+    assert isinstance(verb, Agent)
+    # A role that is known only now is looked up by the attempt, with its agent.
+    if panel.key == "role":
+        verb = replace(verb, role=Const(value), member=name)
+    elif value in panel.roles:
+        verb = replace(verb, role=Const(value), agent=None, member=name)
+    else:
+        verb = replace(verb, agent=value, member=name)
+    return pattern._replace(name=name, verb=verb)
 
 
 def workflow_of(state: State, place: Placement) -> Workflow:

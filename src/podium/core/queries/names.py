@@ -15,7 +15,7 @@ from podium.core.expressions.nodes import MissingValue, NeedFact
 from podium.core.expressions.templates import Value, fill
 from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Repeat, Review
 from podium.core.queries.graph import body_of, fresh_children, tree_in_view
-from podium.core.queries.step_results import fields_of, work_of
+from podium.core.queries.step_results import fields_of, needed_iterations, work_of
 from podium.core.state import Instance, Leaf, Scope, State, number_of
 
 DOLLAR = 1_000_000
@@ -205,6 +205,8 @@ class InstanceNames:
             outer = {} if loop is None else {"outer": loop}
             elapsed = (self._state.at - scope.place.entered) / 1000
             loop = {"index": slot, "number": slot + 1, "total": scope.total, "elapsed": elapsed, **outer}
+            if slot >= 0 and scope.dependents:
+                loop["needs"] = needed_iterations(self._state, scope, slot)
         if loop is None:
             raise MissingValue("loop is only available inside a loop")
         return loop

@@ -203,6 +203,15 @@ def _iteration(state: State, scope: Scope, child: Instance) -> Mapping[str, Any]
     }
 
 
+def needed_iterations(state: State, scope: Scope, index: int) -> list[Mapping[str, Any]]:
+    """The finished items of a loop that the item at `index` directly needs, in the order of the list."""
+    return [
+        _iteration(state, scope, child)
+        for child in fresh_children(state, scope)
+        if index in scope.dependents[child.place.index]
+    ]
+
+
 def _label(scope: Scope, child: Instance) -> str:
     slot = child.place.index
     if slot < len(scope.keys):

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 from podium.core import model
 from podium.core.addresses import FINALLY, ROOT, child, gates
 from podium.core.decide.pass_rules import required_passes
+from podium.core.queries.graph import panel_of
 from podium.core.queries.static_names import UNKNOWN
 from podium.core.types import Address
 from podium.simulate.forecast.breaker_costs import FAILED
@@ -18,6 +19,7 @@ from podium.simulate.forecast.static_values import (
     holds,
     item_count,
     static_values,
+    value_of,
     values_in_call,
 )
 
@@ -54,6 +56,10 @@ def _verb_minimum(step: model.Step, at: Address, values: StaticValues, attempt_c
             members = [
                 _step_minimum(member, child(at, member.name), values, attempt_cost) for member in verb.members
             ]
+            panel = panel_of(verb)
+            if panel is not None:
+                names = value_of(panel.names, values)
+                members *= len(names) if isinstance(names, list | tuple) else 1
             return _minimum_of_members(verb, members)
         case model.ForEach():
             width = 0 if verb.where is not None else item_count(verb, values)

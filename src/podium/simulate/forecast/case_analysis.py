@@ -20,6 +20,7 @@ from podium.core.model import (
     Gates,
     Human,
     Members,
+    Panel,
     Repeat,
     Review,
     Set,
@@ -38,6 +39,7 @@ from podium.simulate.forecast.static_values import (
     holds,
     item_count,
     static_values,
+    value_of,
     values_in_call,
 )
 
@@ -170,6 +172,9 @@ def _cost_without_limits(model: CostModel[T], place: ForecastScope, step: Step) 
     match verb:
         case Block():
             return _with_retries(model, place, step, _cost_of_block(model, place, step, verb))
+        case Members() | Review() if verb.panel is not None:
+            parts = (_cost_of_child(model, place, verb.members[0]),) * _panel_limit(place, step, verb.panel)
+            return _with_retries(model, place, step, model.together(place, step, parts))
         case Members() | Review() | Gates():
             parts = tuple(_cost_of_child(model, place, member) for member in verb.members)
             return _with_retries(model, place, step, model.together(place, step, parts))
@@ -255,6 +260,15 @@ def _item_limit(place: ForecastScope, step: Step, verb: ForEach) -> int:
             step.name, "the number of items of for_each is not bounded, and limits.members is disabled"
         )
     return width
+
+
+def _panel_limit(place: ForecastScope, step: Step, panel: Panel) -> int:
+    """The maximum number of members that a value names."""
+    names = value_of(panel.names, place.values)
+    width = len(names) if isinstance(names, list | tuple) else place.members
+    if not isinstance(width, int):
+        raise Unbounded(step.name, "the number of members is not bounded, and limits.members is disabled")
+    return width if place.members is None else min(width, place.members)
 
 
 def _times(place: ForecastScope, step: Step, number: object) -> int:

@@ -110,7 +110,7 @@ class _WitnessBuilder:
 
     def _all(self, node: Node, path: Address, t: int, outcome: Outcome) -> None:
         loop = node.step.verb if isinstance(node.step.verb, ForEach) else None
-        for name, _ in () if loop is None else list_sources(loop):
+        for name, _ in list_sources(node.step.verb):
             self.widths[name] = min(len(node.parts), self.widths.get(name, len(node.parts)))
         spent = divide([part.either for part in node.parts], t)
         ends = ends_of(node.step, len(node.parts), outcome)

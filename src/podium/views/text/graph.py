@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
 from podium.core import model
+from podium.core.expressions.nodes import Node, show
 from podium.core.queries.graph import targets_of
 from podium.core.queries.steps import children_of
 
@@ -63,9 +64,9 @@ def _verb(verb: model.Verb) -> str:
         case model.Command():
             return "run " + " ".join(part if isinstance(part, str) else "..." for part in verb.argv[:4])
         case model.Review():
-            return "review by " + ", ".join(member.name for member in verb.members)
+            return "review by " + _members(verb)
         case model.Members():
-            return "agents " + ", ".join(member.name for member in verb.members)
+            return "agents " + _members(verb)
         case model.Human():
             return "human"
         case model.Check():
@@ -90,6 +91,12 @@ def _verb(verb: model.Verb) -> str:
             return "gates"
         case _:
             assert_never(verb)
+
+
+def _members(verb: model.Members | model.Review) -> str:
+    if verb.panel is None:
+        return ", ".join(member.name for member in verb.members)
+    return f"from {show(verb.panel.names)}" if isinstance(verb.panel.names, Node) else "..."
 
 
 def _role_and_agent(verb: model.Agent) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from podium.core.model import Agent, Check, Command, ForEach, Gates, Output, Review, Step, Verb
+from podium.core.model import Agent, Check, Command, ForEach, Gates, Output, Panel, Review, Step, Verb
 from podium.core.policy import Count, Retry
 from podium.core.step_settings import StepSettings
 from podium.workflow.compile import policy
@@ -130,7 +130,19 @@ def review(context: CompileContext, raw: StepOrGate, *, of: tuple[str, ...]) -> 
         parallel=_width(context, raw),
         approve=raw.approve or "last_line",
         verdict=raw.verdict or "review",
+        panel=panel(context, raw),
     )
+
+
+def panel(context: CompileContext, raw: StepOrGate) -> Panel | None:
+    """The value that names the members, if the step has one."""
+    key = raw.panel_key if isinstance(raw, RawStep) else None
+    if key is None:
+        return None
+    names = context.value(raw.get(key), raw.at(key))
+    if key == "review":
+        return Panel(names, "agent", tuple(context.source.raw.get("roles") or ()))
+    return Panel(names, key)
 
 
 def _width(context: CompileContext, raw: StepOrGate) -> Count | None:

@@ -11,7 +11,7 @@ from podium.core.model import Agent, Members, Step, TeamMember
 from podium.core.policy import Retry
 from podium.core.step_settings import Prompt
 from podium.workflow.compile import policy
-from podium.workflow.compile.gates import compile_gates
+from podium.workflow.compile.gates import compile_gates, panel
 from podium.workflow.compile.leaves import command, git, wait
 from podium.workflow.compile.settings import network, output, parameters, settings
 from podium.workflow.compile.step_defaults import retry_layers, timeout
@@ -26,12 +26,17 @@ from podium.workflow.workers import Worker, workers_of
 def agent_step(context: CompileContext, name: str, raw: RawStep) -> Step:
     """One worker, or a scope of several workers with the same task."""
     workers = workers_of(context.source, raw)
-    if not (isinstance(raw.role, tuple) or isinstance(raw.agent, tuple)):
+    if not raw.has_list:
         return worker_step(context, name, raw, workers[0])
     members = tuple(worker_step(context, worker.name, raw, worker, member=True) for worker in workers)
     return Step(
         name=name,
-        verb=Members(members, *_rule_and_join(raw), raw.cancel is not None and raw.for_each is None),
+        verb=Members(
+            members,
+            *_rule_and_join(raw),
+            raw.cancel is not None and raw.for_each is None,
+            panel(context, raw),
+        ),
         retry=replace(OTHER_RETRY, visits=members[0].retry.visits),
         has_worker=True,
     )

@@ -16,6 +16,13 @@ from podium.workflow.schema.fields import InvalidValue, Scalar, Schema
 INSERT: Final = "${{"
 """Begins a value that is known only at run time."""
 
+
+def is_insert(value: Any) -> bool:
+    """Whether a value is exactly one `${{ }}`, so that it may become a list."""
+    text = value.strip() if isinstance(value, str) else ""
+    return text.startswith(INSERT) and text.endswith("}}") and text.count(INSERT) == 1
+
+
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 _DURATION: Final = re.compile(r"(?:(\d{1,18})d)?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})s)?")

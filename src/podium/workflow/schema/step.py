@@ -43,6 +43,7 @@ from podium.workflow.schema.scalars import (
     Positive,
     Score,
     TextList,
+    is_insert,
 )
 
 EMPTY: Final[dict[str, Any]] = {}
@@ -201,6 +202,20 @@ class Step(StepOrGate):
     touches: Globs | None = None
     workspace: WorkspaceMap | None = None
     recovery: Literal["rerun", "ask"] | None = None
+
+    @cached_property
+    def panel_key(self) -> Literal["agent", "role", "review"] | None:
+        """The key whose value names the members during the run; `limits.members` says how many there may be."""
+        if self.limits is None or self.limits.members is None or self.for_each is not None:
+            return None
+        keys: tuple[Literal["agent", "role", "review"], ...] = ("agent", "role", "review")
+        return next((key for key in keys if is_insert(self.get(key))), None)
+
+    @property
+    def has_list(self) -> bool:
+        """Whether several agents do the step, by a list or by a value."""
+        is_panel = self.panel_key in ("agent", "role")
+        return is_panel or isinstance(self.role, tuple) or isinstance(self.agent, tuple)
 
     after: str | None = None
     before: str | None = None

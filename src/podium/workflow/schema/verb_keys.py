@@ -167,7 +167,7 @@ def _list_of(words: tuple[str, ...]) -> str:
 
 def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
     has_children = step.for_each is not None or step.verb in {"steps", "build", None}
-    has_list = any(isinstance(value, tuple) for value in (step.role, step.agent))
+    has_list = step.has_list
     if step.has("parallel") and not (has_children or step.verb == "review"):
         yield FieldFault(5, step.at("parallel"), '"parallel" needs for_each, steps, build or review')
     if step.has("pass") and not (has_children or has_list or step.verb == "review"):

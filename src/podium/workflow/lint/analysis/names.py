@@ -118,9 +118,11 @@ def _build_names(scope: Scope) -> Mapping[str, Type]:
 
 def _loop_type(scope: Scope) -> Type | None:
     loop_type: MapOf | None = None
-    for _ in scope.loops():
+    for site in reversed(list(scope.loops())):
         outer = {} if loop_type is None else {"outer": loop_type}
-        loop_type = MapOf(MappingProxyType({**LOOP, **outer}))
+        loop = site.step.for_each
+        needs = {"needs": ListOf(ANY)} if loop is not None and loop.needs is not None else {}
+        loop_type = MapOf(MappingProxyType({**LOOP, **needs, **outer}))
     return loop_type
 
 

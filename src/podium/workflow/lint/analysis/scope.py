@@ -73,7 +73,8 @@ class Scope:
         judges = (self.gate.review,) if self.gate is not None else ()
         steps = (self.site.step,) if self.site is not None else ()
         lists = [*judges, *(names for step in steps for names in (step.role, step.agent, step.review))]
-        return any(isinstance(names, tuple) for names in lists)
+        is_panel = self.gate is None and any(step.panel_key for step in steps)
+        return is_panel or any(isinstance(names, tuple) for names in lists)
 
     def is_in_team(self) -> bool:
         """Whether a message may have arrived: for the leader of a team and for steps with the role of a member."""

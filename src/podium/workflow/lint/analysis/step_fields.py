@@ -158,10 +158,13 @@ def _of_verb(site: StepSite, inner: Mapping[str, Type]) -> Mapping[str, Type]:
 
 def _of_agents(site: StepSite) -> Mapping[str, Type]:
     output = contract_of(site).type
-    if not (isinstance(site.step.role, tuple) or isinstance(site.step.agent, tuple)):
+    if not site.step.has_list:
         return {**WORK, "output": output}
     if site.step.join == "best" and site.step.for_each is None:
         return {**WORK, "output": output, "members": _members(output), "missing": MISSING}
+    if site.step.panel_key is not None:
+        # The names of the members are known only during the run.
+        return {**WORK, "output": ANY, "members": _members(output), "missing": MISSING}
     names = [worker.name for worker in workers_of(site.context, site.step)]
     # Which member will be missing is unknown, so each is optional if the step may continue with some.
     partial = (

@@ -118,6 +118,8 @@ def _enough_people(
 def _member_count(site: StepSite) -> int | None:
     """The number of members, as far as the file says."""
     step = site.step
+    if step.panel_key is not None and step.limits is not None:
+        return step.limits.members
     if step.for_each is not None:
         return len(step.for_each.in_) if isinstance(step.for_each.in_, tuple) else None
     if step.verb == "review":
@@ -175,11 +177,16 @@ def _carry(site: StepSite) -> Iterator[Problem]:
 def _join(site: StepSite) -> Iterator[Problem]:
     """Rule 31."""
     step = site.step
-    has_list = step.verb == "agent" and (isinstance(step.role, tuple) or isinstance(step.agent, tuple))
+    has_list = step.verb == "agent" and step.has_list
     if step.join == "best" and (not has_list or step.for_each is not None):
         yield site.problem(31, "join", message="join: best needs a list of agents")
     if has_list and step.join is None and step.for_each is None:
         workers = workers_of(site.context, step)
-        if len(workers) > 1 and any(changes_files(site, worker.known_role) for worker in workers):
-            message = f'"{site.name}" has {len(workers)} workers that change files; add join: best, queue or discard'
+        if (len(workers) > 1 or step.panel_key) and any(
+            changes_files(site, worker.known_role) for worker in workers
+        ):
+            number = "several" if step.panel_key else len(workers)
+            message = (
+                f'"{site.name}" has {number} workers that change files; add join: best, queue or discard'
+            )
             yield site.problem(31, message=message, key=True)

@@ -18,7 +18,7 @@ from podium.workflow.lint.analysis.visible_steps import steps_type, visible_step
 from podium.workflow.problems import did_you_mean
 from podium.workflow.prompts.prompt import PromptReference
 
-ONE_NAME: Final = frozenset({"agent", "role", "model"})
+ONE_NAME: Final = frozenset({"agent", "role", "model", "review"})
 CONDITIONS: Final = frozenset({"when", "check", "until", "while", "where"})
 SCOPED_NAMES: Final = {
     "loop": "exists only in a loop",
@@ -76,9 +76,17 @@ def check_value(scope: Scope, text: str, key: str) -> Iterator[Violation]:
 
 
 def _names_one(scope: Scope, node: Node, key: str) -> Iterator[Violation]:
-    """A key that names one thing, such as an agent, takes no list."""
+    """A key that names one thing takes no list, unless the step says how many members there may be."""
     shape = kind(type_of(scope, node)) if key in ONE_NAME else None
-    if shape in ("list", "map"):
+    panel = None if scope.site is None or scope.gate is not None else scope.site.step.panel_key
+    if key == panel:
+        if shape not in (None, "list"):
+            yield Violation(17, f'"{key}" with limits.members takes a list of names, not a {shape}')
+    elif shape == "list" and key != "model" and scope.gate is None:
+        is_loop = scope.site is not None and scope.site.step.for_each is not None
+        hint = "put the step into steps: of the loop" if is_loop else "limits: {members: 5}"
+        yield Violation(29, f'"{key}" is a list of unknown length; say how many members it may have', hint)
+    elif shape in ("list", "map"):
         hint = "for_each runs a step for each entry of a list"
         yield Violation(17, f'"{key}" takes one name, and this is a {shape}', hint)
 
