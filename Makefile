@@ -120,7 +120,7 @@ thorough: setup ## every property on new random examples for SECONDS=300; prints
 	@$(PY) tools/thorough.py --seconds $(SECONDS) $(if $(filter-out 1,$(SEED)),--seed $(SEED))
 
 formats: setup ## misspell, remove and duplicate keys of FILES=5000 files of the other formats; SEED=7 for others
-	@PODIUM_FILES=$(FILES) PODIUM_SEED=$(SEED) sh tools/stage.sh formats 10m $(PARALLEL) tests/workflow/dialects/test_misspelled_keys.py
+	@PODIUM_FILES=$(FILES) PODIUM_SEED=$(SEED) sh tools/stage.sh formats 30m $(PARALLEL) tests/workflow/dialects/test_misspelled_keys.py
 
 fuzz: setup ## random files and expressions for SECONDS=300
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)

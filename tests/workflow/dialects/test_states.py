@@ -136,7 +136,10 @@ def test_an_invalid_states_format_file_is_refused(
         ("[]\n  safety_limits: {max_patience: 3}", 'has an unknown key "max_patience"'),
         ("[]\n  safety_limit: {max_cost_hard: 3}", 'the circuit breaker has an unknown key "safety_limit"'),
         ("[{name: cost_limit, limit: 3}]", 'a rule of the breaker has an unknown key "limit"'),
-        ("[{name: cost_limit, condition: cost == much}]", 'the condition of "cost_limit" has no number'),
+        (
+            "[{name: cost_limit, condition: cost == much}]",
+            'the condition of "cost_limit" is not one that can be checked',
+        ),
         (
             "[]\norchestrator: {agent: claude, checkpoints: [{at: noon}]}",
             'a checkpoint has an unknown key "at"',

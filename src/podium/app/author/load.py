@@ -152,8 +152,10 @@ def resolved(
 def converted(path: Path) -> str:
     """A file of another format as a native one; comments name what has no native form."""
     from podium.workflow.dialects.detect import MARK, translate
+    from podium.workflow.merge.insert_steps import write_next_steps
     from podium.workflow.merge.judging_roles import choose_forms
     from podium.workflow.merge.sources import gather
+    from podium.workflow.merge.templates import merge_templates
     from podium.workflow.merge.write_yaml import write_document
     from podium.workflow.source.files import read_tree
     from podium.workflow.source.nodes import fields
@@ -174,6 +176,7 @@ def converted(path: Path) -> str:
     if done.kind == "workflow":
         sources = gather(path)
         steps = {name for file in sources.chain for name in fields(fields(file).get("steps"))}
+        node = write_next_steps(node, merge_templates(sources.chain or (node,)).root)
         node = choose_forms(node, sources.layers, steps or {"plan"})
     remarks = [(warning.line, warning.message) for warning in checked.warnings]
     remarks += [(place.line, text) for place, text in done.translation.notes]

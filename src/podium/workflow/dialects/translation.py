@@ -35,6 +35,19 @@ class ReviewForm:
     step: Node
 
 
+NEXT_STEP: Final = "next_step"
+"""The key of a translated step for its `NextStep`."""
+APPROVAL: Final = "_approval"
+"""Ends the name of the step that asks a person before another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """The step that one of a template's child leads to; the merged order shows whether it follows anyway."""
+
+    name: str
+
+
 @dataclass(slots=True)
 class Translation:
     """Collects the problems and notes of one translated file."""

@@ -6,8 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from podium.fast_dataclass import dataclass
+from podium.workflow.dialects.translation import (
+    APPROVAL,
+    NEXT_STEP,
+    REVIEW_FORM,
+    NextStep,
+    ReviewForm,
+    new_node,
+)
 from podium.workflow.problems import Problem, did_you_mean
-from podium.workflow.source.nodes import Node, fields, text, with_field
+from podium.workflow.source.nodes import Node, fields, text, with_field, without_keys
 
 Block = Mapping[str, Node]
 
@@ -127,3 +135,62 @@ def _inherited_route(name: str, old: Block, child_steps: Block) -> Node | None:
 def _with_passed(step: Node, route: Node) -> Node:
     on = fields(step).get("on") or Node({}, route.place, route.key)
     return with_field(step, "on", with_field(on, "passed", route))
+
+
+def resolve_next_steps(steps: Block) -> OrderedSteps:
+    """Routes each step with a `NextStep` to that step, unless it follows anyway."""
+    order = list(steps)
+    resolved: dict[str, Node] = {}
+    problems: list[Problem] = []
+    for name, step in steps.items():
+        node = fields(step).get(NEXT_STEP)
+        form: object = None if node is None else node.value
+        if node is None or not isinstance(form, NextStep):
+            resolved[name] = step
+            continue
+        step = without_keys(step, NEXT_STEP)
+        if form.name not in steps:
+            message = f'next of "{name}" leads to "{form.name}", which is not a step'
+            problems.append(Problem(*node.place, 7, message, did_you_mean(form.name, steps)))
+            resolved[name] = step
+            continue
+        target = f"{form.name}{APPROVAL}" if f"{form.name}{APPROVAL}" in steps else form.name
+        follows = order[order.index(name) + 1 :][:1] == [target]
+        is_default = follows and "passed" not in fields(fields(step).get("on"))
+        resolved[name] = step if is_default else _with_both_forms(step, replace(node, value=target))
+    return OrderedSteps(resolved, tuple(problems))
+
+
+def write_next_steps(child: Node, merged: Node) -> Node:
+    """A file that extends a template, with the routes that its steps have in the merged document."""
+    block = fields(child).get("steps")
+    if block is None:
+        return child
+    merged_steps = fields(fields(merged).get("steps"))
+    steps = {name: _with_written_route(name, step, merged_steps) for name, step in fields(block).items()}
+    return with_field(child, "steps", replace(block, value=steps))
+
+
+def _with_written_route(name: str, step: Node, merged: Block) -> Node:
+    node = fields(step).get(NEXT_STEP)
+    form: object = None if node is None else node.value
+    if node is None or not isinstance(form, NextStep):
+        return step
+    step = without_keys(step, NEXT_STEP)
+    # The template may not be there when a file is converted.
+    route = (
+        fields(fields(merged.get(name)).get("on")).get("passed")
+        if form.name in merged
+        else replace(node, value=form.name)
+    )
+    return step if route is None else _with_both_forms(step, route)
+
+
+def _with_both_forms(step: Node, route: Node) -> Node:
+    """The step with the route, also in its form as a review."""
+    node = fields(step).get(REVIEW_FORM)
+    form: object = None if node is None else node.value
+    if node is not None and isinstance(form, ReviewForm):
+        review = new_node(ReviewForm(_with_passed(form.step, route)), node)
+        step = with_field(step, REVIEW_FORM, review)
+    return _with_passed(step, route)

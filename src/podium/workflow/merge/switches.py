@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from podium.fast_dataclass import dataclass
@@ -139,8 +140,17 @@ def _with_gate(step: Node, gate: Node) -> Node:
 
 
 def _insert(steps: dict[str, Node], name: str, step: Node) -> dict[str, Node]:
-    """The steps with one more before the first that lands or publishes, else at the end."""
+    """The steps with one more before the first that lands or publishes, else at the end; no route leads around it."""
     order = list(steps)
     position = next((at for at, other in enumerate(order) if "git" in fields(steps[other])), len(order))
-    before = {other: steps[other] for other in order[:position]}
+    landing = order[position] if position < len(order) else "end"
+    before = {other: _led_through(steps[other], landing, name) for other in order[:position]}
     return {**before, name: step, **{other: steps[other] for other in order[position:]}}
+
+
+def _led_through(step: Node, landing: str, name: str) -> Node:
+    on = fields(step).get("on")
+    passed = fields(on).get("passed")
+    if on is None or passed is None or text(passed) != landing:
+        return step
+    return with_field(step, "on", with_field(on, "passed", replace(passed, value=name)))

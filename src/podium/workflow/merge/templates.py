@@ -15,7 +15,7 @@ from typing import Final
 
 from podium.fast_dataclass import dataclass
 from podium.workflow.merge.disable_steps import remove_disabled
-from podium.workflow.merge.insert_steps import insert_new_steps
+from podium.workflow.merge.insert_steps import insert_new_steps, resolve_next_steps
 from podium.workflow.outcomes import OUTCOMES_OF_VERB
 from podium.workflow.problems import Problem
 from podium.workflow.schema.step import VERBS
@@ -105,8 +105,9 @@ def _merge_block(parent: Node, child: Node, problems: list[Problem]) -> Node:
     base = replace(parent, value={**empty, **fields(parent)})
     steps = merge_maps(base, child, partial(_merge_step, problems=problems))
     ordered = insert_new_steps(fields(parent), fields(steps), child_steps)
-    problems.extend(ordered.problems)
-    return replace(steps, value=ordered.steps)
+    resolved = resolve_next_steps(ordered.steps)
+    problems.extend((*ordered.problems, *resolved.problems))
+    return replace(steps, value=resolved.steps)
 
 
 def _merge_step(base: Node, top: Node, problems: list[Problem]) -> Node:

@@ -25,6 +25,10 @@ def state(mapping: Map) -> Map:
     return {"name": "w", "states": {**others, "it": mapping, **ONE}}
 
 
+RULES: Mapping[str, Map] = {
+    "cost_limit": {"name": "cost_limit", "condition": "total_cost_usd >= 7"},
+    "transition_limit": {"condition": "transition_count >= 7"},
+}
 WORK: Map = {
     "description": "Words.",
     "persona": "writer",
@@ -45,7 +49,7 @@ STATES: Mapping[str, Sample] = {
             "orchestrator": {"agent": "claude"},
             "agents": {"x": {"type": "cli", "command": "x"}},
             "personas": {"writer": "prompts/writer.md"},
-            "circuit_breaker": {"rules": [{"name": "cost_limit", "condition": "usd >= 2"}]},
+            "circuit_breaker": {"rules": [{"name": "cost_limit", "condition": "total_cost_usd >= 2"}]},
             "safety_limits": {"max_cost_hard": 2},
             "logging": {"retention_days": 3},
             "settings": {"timeout_per_agent": 9},
@@ -174,12 +178,12 @@ STATES: Mapping[str, Sample] = {
     "circuit_breaker": Sample(
         lambda it: states({"circuit_breaker": it}),
         {},
-        {"rules": [{"name": "cost_limit", "condition": "usd >= 2"}], "safety_limits": {"max_cost_hard": 2}},
+        {"rules": [{"name": "cost_limit", "condition": "total_cost_usd >= 2"}], "safety_limits": {"max_cost_hard": 2}},
     ),
     "circuit_breaker.rules": Sample(
-        lambda it: states({"circuit_breaker": {"rules": [{"condition": "x >= 7", "name": "cost_limit", **it}]}}),
+        lambda it: states({"circuit_breaker": {"rules": [{**RULES[it.get("name", "cost_limit")], **it}]}}),
         {},
-        {"name": "transition_limit", "condition": "x >= 9"},
+        {"name": "transition_limit", "condition": "total_cost_usd >= 9"},
     ),
     "safety_limits": Sample(
         lambda it: states({"safety_limits": it}),

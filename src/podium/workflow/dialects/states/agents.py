@@ -16,6 +16,15 @@ PROGRAMS: Final = {
 """Programs with an agent of their own, and the words of a command line that this agent uses anyway."""
 
 MODEL: Final = ("-m", "--model")
+RESUME: Final = ("--resume", "resume", "{session_id}")
+"""The words of a command line that continues a conversation."""
+TOKENS: Final = {
+    "claude": ("usage.input_tokens", "usage.output_tokens"),
+    "gemini": ("usageMetadata.promptTokenCount", "usageMetadata.candidatesTokenCount"),
+    "codex": ("usage.prompt_tokens", "usage.completion_tokens"),
+    "ollama": ("prompt_eval_count", "eval_count"),
+}
+"""Where the document of the format finds the tokens in the output of each program."""
 RESULT: Final = "result"
 """Where the answer is in the JSON that a program prints, unless `result_field` names another place."""
 FIELDS: Final = {
@@ -62,11 +71,18 @@ def _agent(name: str, agent: Node, translation: Translation) -> Node:
     }
     if text(entries.get("type")) == "ollama":
         _warn_about_program(agent, name, "ollama", translation)
+        for key in ("command", "resume_command"):
+            if key in entries:
+                message = (
+                    f'"{key}" of agent "{name}" has no effect: type ollama calls its server, not a program'
+                )
+                translation.add_warning(entries[key], message, "write type: cli to call a program")
         return new_node({"type": "ollama", **common}, agent)
     program = program_of(agent)
     if program is not None:
         _warn_about_program(agent, name, program, translation)
         model = _model(name, entries["command"], program, translation)
+        _check_resume(name, entries.get("resume_command"), program, translation)
         return new_node({"type": program, "model": model, **common}, agent)
     return new_node({"type": "command", **_own_program(agent), **common}, agent)
 
@@ -113,20 +129,31 @@ def _model(name: str, command: Node, program: str, translation: Translation) -> 
         if option in MODEL:
             model = new_node(value if sign else next(words, ""), command)
         elif word not in PROGRAMS[program]:
-            message = (
-                f'"{word}" in the command of agent "{name}" has no effect: Podium calls {program} itself'
-            )
-            translation.add_warning(
-                command, message, "set it in a configuration: agents: {NAME: {args: [...]}}"
-            )
+            _warn_about_word(word, f'the command of agent "{name}"', command, program, translation)
     return model
 
 
+def _check_resume(name: str, command: Node | None, program: str, translation: Translation) -> None:
+    """Reports what the agent would not do itself when it continues a conversation."""
+    words = [] if command is None else str(command.value).split()
+    for index, word in enumerate(words):
+        is_usual = word == program if index == 0 else word in (*PROGRAMS[program], *RESUME)
+        if command is not None and not is_usual:
+            place = f'the resume_command of agent "{name}"'
+            _warn_about_word(word, place, command, program, translation)
+
+
+def _warn_about_word(word: str, place: str, node: Node, program: str, translation: Translation) -> None:
+    message = f'"{word}" in {place} has no effect: Podium calls {program} itself'
+    translation.add_warning(node, message, "set it in a configuration: agents: {NAME: {args: [...]}}")
+
+
 def _warn_about_program(agent: Node, name: str, program: str, translation: Translation) -> None:
-    """The paths of tokens lose nothing, since an agent of its own reads them; the others may have named another place."""
+    """The usual paths of tokens lose nothing, since an agent of its own reads them; others may name another place."""
     tracking = fields(fields(agent).get("token_tracking"))
-    for key in ("result_field", "session_field", "cost_field"):
-        if key in tracking:
+    usual = dict(zip(("input_field", "output_field"), TOKENS[program], strict=True))
+    for key in FIELDS:
+        if key in tracking and tracking[key].value != usual.get(key):
             message = f'"{key}" of agent "{name}" has no effect: the agent type {program} reads it itself'
             translation.add_warning(tracking[key], message)
 

@@ -85,7 +85,7 @@ GATE: Final = Part(
         **ANY_STATE,
         **translated(
             agent="`review` with `verdict: quality_gate`",
-            input="`of`: the states that write these files",
+            input="`of`: the states that write these files; `context`: other files",
             prompt="`prompt` of the review",
             output="`output` with `file` and `folder`: the answer of the judge, in its own words",
             transitions="`on`",
@@ -107,7 +107,9 @@ APPROVAL: Final = Part(
     {
         **ANY_STATE,
         **translated(
-            prompt="the question", input="`show`: the states that write these files", transitions="`on`"
+            prompt="the question",
+            input="`show`: the states that write these files, and other files",
+            transitions="`on`",
         ),
     },
 )

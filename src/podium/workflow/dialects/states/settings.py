@@ -36,6 +36,18 @@ RULES: Final = {
     "timeout": "time",
     "cost_limit": "usd",
 }
+_NUMBER: Final = r"\s*>(?P<inclusive>=?)\s*(?P<number>[0-9]+(?:\.[0-9]+)?)"
+CONDITIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "state_visit_limit": (r"state_visits\[state\]" + _NUMBER, "state_visits[state] >= 3"),
+    "cycle_detection": (
+        r"(?:\w+(?:\s*(?:→|->)\s*\w+)+ pattern )?(?P<inclusive>)in (?:the )?last (?P<number>[0-9]+) transitions",
+        "A→B→A→B pattern in last 4 transitions",
+    ),
+    "transition_limit": (r"transition_count" + _NUMBER, "transition_count >= 20"),
+    "timeout": (r"elapsed_s" + _NUMBER, "elapsed_s >= 1800"),
+    "cost_limit": (r"total_cost_usd" + _NUMBER, "total_cost_usd >= 5.00"),
+}
+"""By the name of a rule: the form of its condition, and an example."""
 SUMMARIES: Final = {
     "include_token_summary": "tokens",
     "include_scores": "scores",
@@ -52,6 +64,7 @@ def settings(
 ) -> dict[str, Any]:
     entries = fields(root)
     keys.check_settings(root, translation)
+    _check_orchestrator(entries, translation)
     breaker = entries.get("circuit_breaker")
     limits = entries.get("safety_limits", fields(breaker).get("safety_limits"))
     parallel = fields(entries.get("settings")).get("parallel_fanout")
@@ -63,6 +76,14 @@ def settings(
         "max_parallel": 1 if parallel is not None and parallel.value is False else None,
         "record": _record(entries.get("logging")),
     }
+
+
+def _check_orchestrator(entries: Mapping[str, Node], translation: Translation) -> None:
+    named = fields(entries.get("personas")).get("orchestrator")
+    own = fields(entries.get("orchestrator")).get("persona")
+    if named is not None and own is not None and named.value != own.value:
+        message = f'the orchestrator has two personas, "{own.value}" and "{named.value}"'
+        translation.add_problem(named, 5, message, "remove one of the two")
 
 
 def _limits(node: Node | None, translation: Translation) -> Any:
@@ -105,18 +126,22 @@ def _breaker(root: Node, translation: Translation) -> dict[str, Any]:
 
 
 def _threshold(name: str, rule: Node, translation: Translation) -> Node:
-    """The number in the condition; `>= 3` visits allow 2, and a cycle is detected in its second round."""
+    """The number in the condition; `>= 3` visits allow 2, and a cycle of two states fits twice into 4 transitions."""
     condition = fields(rule).get("condition", rule)
-    numbers = re.findall(r">(=?)\s*([0-9]+(?:\.[0-9]+)?)", str(condition.value))
-    if not numbers and name != "cycle_detection":
-        translation.add_problem(condition, 2, f'the condition of "{name}" has no number', "write: ... >= 3")
-    inclusive, threshold = numbers[-1] if numbers else ("", "1")
-    number = float(threshold)
+    if condition is rule and name == "cycle_detection":
+        return new_node(2, rule)
+    form, example = CONDITIONS[name]
+    parts = re.fullmatch(form, str(condition.value).strip())
+    if parts is None:
+        message = f'the condition of "{name}" is not one that can be checked'
+        translation.add_problem(condition, 2, message, f"write: {example}")
+        return new_node(1, condition)
+    inclusive, number = parts["inclusive"], float(parts["number"])
     match name:
         case "state_visit_limit":
             return new_node(max(1, int(number) - 1 if inclusive else int(number)), condition)
         case "cycle_detection":
-            return new_node(2, condition)
+            return new_node(max(1, int(number) // 2), condition)
         case "timeout":
             return new_node(seconds(new_node(int(number), condition)), condition)
         case "cost_limit":

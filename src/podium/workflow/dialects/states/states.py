@@ -28,6 +28,8 @@ TRANSITIONS: Final[Mapping[str, Part]] = {
 }
 ENDS: Final = {"complete": "end", "halt": "fail"}
 """Targets that a file may use without defining them."""
+STATUSES: Final = ("success", "failed", "error")
+"""What a terminal state may say of the run."""
 ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "log": (),
     "validate": ("input_exists",),
@@ -111,6 +113,7 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
             first, start = first or _first(name, state, states, translation), start or state
         elif kind == "terminal":
             translation.check_part(state, f'state "{name}"', keys.TERMINAL)
+            _check_status(name, fields(state).get("status"), translation)
             ends[name] = _ending("fail" if _is_error(state) else "end", state)
         else:
             work[name] = state
@@ -132,6 +135,12 @@ def _first(name: str, state: Node, states: Mapping[str, Node], translation: Tran
             following, 7, message, did_you_mean(str(name_in_file), states) or "name the first state"
         )
     return name_in_file
+
+
+def _check_status(name: str, status: Node | None, translation: Translation) -> None:
+    if status is not None and status.value not in STATUSES:
+        hint = did_you_mean(str(status.value), STATUSES) or f"use one of {', '.join(STATUSES)}"
+        translation.add_problem(status, 2, f'"{status.value}" is not a status of state "{name}"', hint)
 
 
 def _is_error(state: Node) -> bool:

@@ -151,6 +151,7 @@ def _gate(name: str, state: Node, states: States, files: FileFlow) -> dict[str, 
     return {
         "review": new_node(states.agent(str(judge.value)), judge),
         "of": of[0] if len(of) == 1 else of or None,
+        "context": files.context(state) or None,
         "prompt": _own_words(state),
         "verdict": "quality_gate",
         "output": _output(state, files),
@@ -159,7 +160,7 @@ def _gate(name: str, state: Node, states: States, files: FileFlow) -> dict[str, 
 
 def _approval(name: str, state: Node, files: FileFlow) -> dict[str, Any]:
     question = _own_words(state) or f"May the run go on after {name}?"
-    return {"human": question, "show": [*files.makers(state), "cost"]}
+    return {"human": question, "show": [*files.makers(state), *files.context(state), "cost"]}
 
 
 def _limits(root: Node) -> dict[str, Any]:

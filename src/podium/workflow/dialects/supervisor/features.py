@@ -14,6 +14,7 @@ def feature(node: Node, translation: Translation) -> Node:
     translation.check_part(node, "a feature", keys.FEATURE)
     entries = fields(node)
     phases = sorted(items(entries.get("phases")), key=_sequence)
+    _check_sequence(phases, translation)
     return new_node(
         {
             "id": entries.get("id"),
@@ -33,6 +34,21 @@ def phase(node: Node, translation: Translation) -> Node:
 def _sequence(node: Node) -> Any:
     number = fields(node).get("sequence")
     return number.value if number is not None and isinstance(number.value, int) else 0
+
+
+def _check_sequence(phases: list[Node], translation: Translation) -> None:
+    """Phases are done one after the other, so their numbers are 1, 2, 3; another number is reported as a slip."""
+    numbers = [fields(each).get("sequence") for each in phases]
+    if all(number is None for number in numbers):
+        return
+    for place, (each, number) in enumerate(zip(phases, numbers, strict=True), 1):
+        if number is None:
+            translation.add_problem(
+                each, 2, f'phase "{_name(each)}" has no sequence, the others have', f"write sequence: {place}"
+            )
+        elif number.value != place:
+            message = f'phase "{_name(each)}" has sequence {number.value}, and is number {place} in the order'
+            translation.add_warning(number, message, "number the phases 1, 2, 3")
 
 
 def _name(node: Node) -> str:

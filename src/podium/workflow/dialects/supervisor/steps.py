@@ -10,6 +10,7 @@ from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.supervisor.proofs import command_of_tests, proof_gate
 from podium.workflow.dialects.translation import (
+    APPROVAL,
     PLAN_PROMPT,
     PLAN_TITLE,
     REVIEW_FORM,
@@ -46,6 +47,8 @@ class Plan:
     """The steps of this file and, as far as known, of the templates it extends."""
     switches: frozenset[str] = frozenset()
     """Settings of the template, which become inputs."""
+    has_parent: bool = False
+    """Whether the file extends a template, so that its order is not the order of the run."""
 
     @property
     def title(self) -> str:
@@ -56,12 +59,18 @@ class Plan:
         index = order.index(name) + 1
         return index < len(order) and order[index] == target
 
+    def entry(self, name: str) -> str:
+        """The native step that leads into a step: the approval before it, if there is one."""
+        is_asked = name in self.steps and approval_before(name, self.steps[name], self) is not None
+        return f"{self.names[name]}{APPROVAL if is_asked else ''}"
+
 
 def step(name: str, node: Node, plan: Plan, translation: Translation) -> Node:
     entries = fields(node)
     kind = _kind(name, node)
     translation.check_part(node, f'step "{name}"', keys.STEPS[kind])
     _check_type(node, translation)
+    _check_end(name, node, plan, translation)
     native: dict[str, Any] = {"description": entries.get("description")}
     match kind:
         case "approval":
@@ -117,6 +126,21 @@ def _check_type(node: Node, translation: Translation) -> None:
             message = f'"{entries[key].value}" is not a kind of step'
             hint = did_you_mean(str(entries[key].value), KINDS) or f"use one of {', '.join(KINDS)}"
             translation.add_problem(entries[key], 2, message, hint)
+
+
+def _check_end(name: str, node: Node, plan: Plan, translation: Translation) -> None:
+    terminal = fields(node).get("terminal")
+    if terminal is None:
+        return
+    is_last = not plan.has_parent and list(plan.steps)[-1] == name
+    if terminal.value is False and is_last and "next" not in fields(node):
+        message = f'"terminal: false" of step "{name}" has no effect: no step follows it'
+        translation.add_warning(terminal, message, "write next: NAME, or terminal: true")
+    if not isinstance(terminal.value, bool):
+        translation.add_problem(terminal, 2, f'terminal must be true or false, not "{terminal.value}"')
+    elif terminal.value and "next" in fields(node):
+        message = 'a step cannot have both "terminal: true" and "next"'
+        translation.add_problem(terminal, 5, message, "remove one of the two")
 
 
 def _is_asking(node: Node) -> bool:
@@ -287,14 +311,15 @@ def _routes(name: str, node: Node, plan: Plan, kind: str) -> dict[str, Any] | No
     entries = fields(node)
     routes: dict[str, Any] = {}
     following = entries.get("next")
-    if _is_on(entries.get("terminal")) and list(plan.steps)[-1] != name:
+    if _is_on(entries.get("terminal")) and (plan.has_parent or list(plan.steps)[-1] != name):
         routes["passed"] = new_node("end", entries["terminal"])
     elif (
         following is not None
         and following.value in plan.steps
+        and not plan.has_parent
         and not plan.follows(name, str(following.value))
     ):
-        routes["passed"] = new_node(plan.names[str(following.value)], following)
+        routes["passed"] = new_node(plan.entry(str(following.value)), following)
     if "on_fail" in entries:
         routes["failed"] = new_node(plan.names[str(entries["on_fail"].value)], entries["on_fail"])
     if kind == "approval":

@@ -18,7 +18,16 @@ from typing import Any, Final
 from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.supervisor.projects import project_workflow
 from podium.workflow.dialects.supervisor.steps import Plan, approval_before, step
-from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node
+from podium.workflow.dialects.translation import (
+    APPROVAL,
+    NEXT_STEP,
+    Kind,
+    Names,
+    NextStep,
+    Translation,
+    name_of,
+    new_node,
+)
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -86,7 +95,7 @@ def _all_steps(plan: Plan, translation: Translation, *, is_child: bool) -> dict[
         approval = approval_before(name, node, plan)
         if approval is not None:
             place = {"before": plan.names[name]} if is_child else {}
-            steps[f"{plan.names[name]}_approval"] = new_node({**place, **approval}, node)
+            steps[f"{plan.names[name]}{APPROVAL}"] = new_node({**place, **approval}, node)
         steps[plan.names[name]] = (
             _positioned(name, node, plan, translation) if is_child else step(name, node, plan, translation)
         )
@@ -119,7 +128,7 @@ def _in_order(steps: Node, first: str | None) -> dict[str, Node]:
 def _composition(node: Node, translation: Translation) -> Node:
     entries = fields(node)
     changes = fields(entries.get("overrides", entries.get("steps")))
-    plan = Plan(Names(list(changes)), changes, INHERITED | set(changes))
+    plan = Plan(Names(list(changes)), changes, INHERITED | set(changes), has_parent=True)
     steps = _all_steps(plan, translation, is_child=True)
     return new_node(
         {
@@ -145,7 +154,11 @@ def _template(root: Node, translation: Translation) -> Node:
         _check_targets(root, translation)
     available = frozenset(own_steps) | (INHERITED if extends is not None else frozenset())
     plan = Plan(
-        Names(list(own_steps)), own_steps, available, switches=frozenset(fields(entries.get("settings")))
+        Names(list(own_steps)),
+        own_steps,
+        available,
+        switches=frozenset(fields(entries.get("settings"))),
+        has_parent=extends is not None,
     )
     steps = _all_steps(plan, translation, is_child=extends is not None)
     gates, steps = _with_hooks(entries.get("hooks"), steps, translation)
@@ -205,6 +218,9 @@ def _parent(node: Node) -> Node:
 def _positioned(name: str, node: Node, plan: Plan, translation: Translation) -> Node:
     """The step with its position among the parent's steps: the given one, or after the step that leads to it."""
     native = dict(fields(step(name, node, plan, translation)))
+    following = fields(node).get("next")
+    if following is not None:
+        native[NEXT_STEP] = new_node(NextStep(plan.names[str(following.value)]), following)
     position = fields(node).get("position")
     if position is not None:
         word, _, where = str(position.value).partition(" ")
