@@ -90,7 +90,7 @@ def test_guidance_and_approvals_reach_the_run_that_continues_a_failed_one(tmp_pa
         assert "Be brief." in project.podium("logs", project.podium("show", "--json").data()["run"], "a").out
 
 
-def test_guide_names_the_attempts_that_run_without_the_guidance(tmp_path: Path) -> None:
+def test_guide_names_the_attempts_that_do_not_get_the_guidance_and_says_why(tmp_path: Path) -> None:
     flow = GUIDED.replace('  ask: {human: "Go on?"}\n', "")
     wait = "#!/bin/sh\nwhile test ! -f $PROJECT/go; do sleep 0.05; done\ncat\n"
     files = {"guided.yaml": flow, "tools/echo": wait.replace("$PROJECT", str(tmp_path))}
@@ -104,7 +104,7 @@ def test_guide_names_the_attempts_that_run_without_the_guidance(tmp_path: Path) 
 
         (tmp_path / "go").touch()
         until_exit(child)
-    assert "the next attempt that starts gets this guidance; not those that run now: a" in told
+    assert "a does not get this guidance: w takes no messages while it works; the next attempt" in told
 
 
 PRICED = """\

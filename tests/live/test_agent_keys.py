@@ -9,15 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from podium.ports.agent import AgentRequest, ImageInput
 from podium.process.environment import minimal_env
 from podium.process.launch import Launch
-from podium.process.output import StreamName
-from podium.process.run import run
 from podium.redaction.mask import Mask
+from podium.testing.agent_contract import run_launch
 from podium.testing.models.server import ModelServer, Rule
 from tests.git.kit import new_project
 from tests.installed import built_in
@@ -56,11 +54,7 @@ def bodies(
             marker=f"podium-keys-{os.getpid()}", stdin=spec.stdin, timeout_s=120, mask=Mask({"KEY": KEY}),
         )  # fmt: skip
 
-        def feed(stream: StreamName, data: bytes) -> None:
-            if stream == "stdout":
-                conversation.feed(data)
-
-        finished = anyio.run(lambda: run(launch, on_output=feed))
+        finished = run_launch(launch, conversation)
         assert finished.exit_code == 0, finished.stderr.text()
         return [one.body for one in server.requests_to(program.calls) if isinstance(one.body, dict)]
 

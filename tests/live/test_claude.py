@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from podium.adapters.agents.claude import AGENT
@@ -17,9 +16,8 @@ from podium.adapters.agents.claude.agent import Claude
 from podium.ports.agent import AgentRequest, AgentResult, Progress, Usage
 from podium.process.environment import minimal_env
 from podium.process.launch import Finished, Launch
-from podium.process.run import run
 from podium.redaction.mask import Mask
-from podium.testing.agent_contract import AgentContract
+from podium.testing.agent_contract import AgentContract, run_launch
 from podium.testing.models.server import ModelServer, Rule, Tokens
 from tests.live.programs import found
 
@@ -65,8 +63,7 @@ def ask(
         mask=Mask({"ANTHROPIC_API_KEY": KEY}),
     )  # fmt: skip
     seen: list[Progress] = []
-    hear = lambda stream, data: seen.extend(conversation.feed(data) if stream == "stdout" else ())  # noqa: E731
-    finished = anyio.run(lambda: run(launch, on_output=hear))
+    finished = run_launch(launch, conversation, seen.append)
     return Told(conversation.finish(finished), seen, finished, cwd)
 
 

@@ -28,6 +28,7 @@ SAYS = {
     "StepExpanded": "A scope opened; the number of its children and the items of a loop are now fixed.",
     "AttemptStarted": "An attempt got a slot and a reservation and must be performed.",
     "AttemptTaken": "A person does the work of this attempt, in the agent's own program.",
+    "AttemptGuided": "An agent was given guidance while it works, or could not be.",
     "AttemptEnded": "An attempt ended, with its result, tree, verdict and usage.",
     "AttemptDoubted": "It is not known whether this attempt took effect before a crash, and it must not be repeated without consent.",
     "AttemptQueued": "Another attempt is queued, with this feedback.",

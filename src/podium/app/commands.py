@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from podium.app.run.apply import Applied
     from podium.app.run.drive import Observer
     from podium.app.run.rerun import RerunPreview
-    from podium.app.run.send import SendResult
+    from podium.app.run.send import GuidanceReply, SendResult
     from podium.app.run.start import RunRequest, StartedRun
     from podium.app.run.take import TakePlan
     from podium.attempt.taking import Taking
     from podium.core.hash_chain import RunId
-    from podium.core.messages import Cancel, Command
+    from podium.core.messages import Cancel, Command, Guide
     from podium.core.state import State
     from podium.core.types import Millis
     from podium.ports.runtime import Park, RunCommand
@@ -55,6 +55,12 @@ class Commands:
         return drive(
             self._project, run, *commands, park=park, observer=observer or NO_OBSERVER, signals=signals
         )
+
+    def guide(self, run: RunId, command: Guide) -> Awaitable[GuidanceReply]:
+        """Send guidance to a run, and find out which of its agents get it."""
+        from podium.app.run.send import guide
+
+        return guide(self._project, run, command)
 
     def send(
         self,

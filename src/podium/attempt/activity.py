@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Self
 
@@ -56,8 +56,8 @@ class ActivityLog:
         self._hidden: tuple[bytes, ...] = ()
 
     def hide(self, lines: tuple[bytes, ...]) -> None:
-        """Leave out what repeats one of these lines."""
-        self._hidden = lines
+        """Leave out what repeats one of these lines, from now on."""
+        self._hidden = (*self._hidden, *lines)
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +72,7 @@ class ActivityLog:
             return
         if stream not in self._filters:
             # The mask comes last: a control sequence inside a secret would hide it.
-            last = (_WithoutLines(self._hidden),) if self._hidden else ()
+            last = (_WithoutLines(lambda: self._hidden),) if self._hidden else ()
             self._filters[stream] = (PlainStream(), _Printable(), self._host.mask.stream(), *last)
         for step in self._filters[stream]:
             data = step.feed(data)
@@ -199,17 +199,17 @@ class TextMask:
 class _WithoutLines:
     """Removes lines that repeat a prompt, so it needs whole lines."""
 
-    def __init__(self, hidden: tuple[bytes, ...]) -> None:
+    def __init__(self, hidden: Callable[[], tuple[bytes, ...]]) -> None:
         self._hidden = hidden
         self._rest = b""
 
     def feed(self, data: bytes) -> bytes:
         *lines, self._rest = (self._rest + data).split(b"\n")
-        return b"".join(without_prompt((line + b"\n" for line in lines), self._hidden))
+        return b"".join(without_prompt((line + b"\n" for line in lines), self._hidden()))
 
     def finish(self) -> bytes:
         rest, self._rest = self._rest, b""
-        return b"".join(without_prompt([rest] if rest else [], self._hidden))
+        return b"".join(without_prompt([rest] if rest else [], self._hidden()))
 
 
 class _Printable:

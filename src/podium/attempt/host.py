@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from podium.attempt.guidance_desk import GuidanceDesk
 from podium.attempt.taking import Taking
 from podium.attempt.workspace.folder_pool import FolderPool
 from podium.attempt.workspace.private_dirs import PrivateDirPool
@@ -83,6 +84,8 @@ class Host:
     """Conversations that may not be written to disk, by role."""
     taking: Taking | None = None
     """The person who does the work of one attempt in this process."""
+    guidance: GuidanceDesk = field(default_factory=GuidanceDesk, repr=False)
+    """Passes guidance to agents that are working."""
     run_dir: Path = field(init=False)
     """The records of this run."""
 

@@ -30,8 +30,8 @@ from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reaso
 from podium.fast_dataclass import dataclass
 
 __all__ = [
-    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptQueued", "AttemptStarted",
-    "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
+    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptQueued",
+    "AttemptStarted", "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
     "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised",
     "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted",
     "SignalReceived", "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded",
@@ -132,6 +132,21 @@ class AttemptTaken:
     attempt: int
     by: str
     agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptGuided:
+    """Guidance was given to an agent while it works, or could not be."""
+
+    at: Millis
+    path: Address
+    attempt: int
+    text: str
+    by: str = ""
+    refused: str = ""
+    """Why the agent did not get it; empty if it did."""
+    stays_open: bool = False
+    """True if the next attempt gets the text too, because another agent that is working has not got it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +344,7 @@ InstanceEvent: TypeAlias = (
     | StepExpanded
     | AttemptStarted
     | AttemptTaken
+    | AttemptGuided
     | AttemptEnded
     | AttemptDoubted
     | AttemptQueued

@@ -7,6 +7,7 @@ pending gives no events. A command that cannot be followed is refused with a cod
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final, TypeVar, assert_never
 
@@ -18,6 +19,7 @@ from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
     AttemptEnded,
+    AttemptGuided,
     AttemptTaken,
     CancelAsked,
     Event,
@@ -35,6 +37,7 @@ from podium.core.events import (
     WaitEnded,
 )
 from podium.core.evolve.evolve import evolve
+from podium.core.guidance import guidable
 from podium.core.ledger import shortfall
 from podium.core.messages import (
     Approve,
@@ -58,11 +61,11 @@ from podium.core.state import Leaf, Scope, State
 from podium.core.types import Address, Millis
 
 Handled = tuple[Event, ...] | Refusal
-R = TypeVar("R", AttemptTaken, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
+R = TypeVar("R", AttemptTaken, AttemptGuided, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 
 _REST: Final[Mapping[type[Event], Callable[[Event], tuple[Any, ...]]]] = {
     kind: attrgetter(*kind.__slots__[1:])
-    for kind in (AttemptTaken, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
+    for kind in (AttemptTaken, AttemptGuided, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 }
 """For each report, a getter of all fields but its time."""
 
@@ -73,12 +76,12 @@ def handle(state: State, message: Message, now: Millis) -> Handled:
     if state.started is None:
         return Refusal("not_started", "the run has not been started")
     match message:
-        case AttemptTaken() | AttemptEnded() | WaitEnded() | FactsFound() | JoinEnded() | Fired() | Recover():
-            return () if state.ended is not None else _report(state, message, now)
-        case _:
+        case Approve() | Signal() | Cancel() | Jump() | Pause() | Resume() | Guide() | RaiseLimit():
             if state.ended is not None:
                 return Refusal("ended", f"the run has ended: {state.ended.status}")
             return _command(state, message, now)
+        case _:
+            return () if state.ended is not None else _report(state, message, now)
 
 
 def _start(state: State, message: Start, now: Millis) -> Handled:
@@ -103,6 +106,8 @@ def _report(state: State, message: Report, now: Millis) -> tuple[Event, ...]:
     match message:
         case AttemptTaken():
             return (_with_time(message, now),) if _is_in_flight(state, message) else ()
+        case AttemptGuided():
+            return _guided(state, message, now) if _is_in_flight(state, message) else ()
         case AttemptEnded():
             return (_with_time(message, now),) if _is_in_flight(state, message) else ()
         case WaitEnded():
@@ -119,9 +124,20 @@ def _report(state: State, message: Report, now: Millis) -> tuple[Event, ...]:
             assert_never(message)
 
 
-def _is_in_flight(state: State, message: AttemptTaken | AttemptEnded) -> bool:
+def _is_in_flight(state: State, message: AttemptTaken | AttemptGuided | AttemptEnded) -> bool:
     effect = state.pending.get(("attempt", message.path))
     return isinstance(effect, IN_FLIGHT) and effect.started.attempt == message.attempt
+
+
+def _guided(state: State, message: AttemptGuided, now: Millis) -> tuple[Event, ...]:
+    leaf = state.instances[message.path]
+    assert isinstance(leaf, Leaf)
+    if message.text in leaf.guidance:
+        return ()
+    lacking = not message.refused and any(
+        other.place.path != message.path for other in guidable(state, message.text)
+    )
+    return (replace(_with_time(message, now), stays_open=lacking),)
 
 
 def _with_time(report: R, now: Millis) -> R:

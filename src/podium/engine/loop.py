@@ -16,6 +16,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
+from podium.core.events import GuidanceGiven
+from podium.core.guidance import guidable
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Approve, Message, Recover, Refusal, Report
 from podium.core.state import State, is_parkable
@@ -81,6 +83,8 @@ class RunLoop:
         self._group: TaskGroup
         if host.taking is not None:
             host.taking.announce = lambda event: self._post(event, "terminal")
+        host.guidance.report = lambda event: self._post(event, "world")
+        host.guidance.on_work = self._offer_guidance
 
     async def drive(self, *first: Message) -> State:
         """Until the run has ended, or waits and may be released."""
@@ -151,6 +155,7 @@ class RunLoop:
         for effect in tuple(self._log.state.pending.values()) if recovers else effects:
             self._perform(effect)
         self._stop_unneeded()
+        self._offer_guidance()
         self._inbox.sync(self._log.state)
         if self._on_turn is not None:
             self._on_turn(self._log)
@@ -219,6 +224,18 @@ class RunLoop:
         pending = self._log.state.pending
         for key in {key for key in self._running.values() if key[0] != "attempt" and key not in pending}:
             self._stop(key)
+
+    def _offer_guidance(self) -> None:
+        """Pass open guidance to the agents that are working and have not got it."""
+        state = self._log.state
+        for text in state.guidance:
+            for leaf in guidable(state, text):
+                self._host.guidance.offer(leaf.place.path, text, self._giver(text))
+
+    def _giver(self, text: str) -> str:
+        """Who gave a text; unknown if an earlier run received it."""
+        texts = (event for event in reversed(self._log.events) if isinstance(event, GuidanceGiven))
+        return next((event.by for event in texts if event.text == text), "")
 
     def _stop(self, key: EffectKey) -> bool:
         """Whether there was something to stop."""

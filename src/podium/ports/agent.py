@@ -237,6 +237,21 @@ class ReportParser(OutputParser, Protocol):
 
 
 @runtime_checkable
+class GuidedParser(OutputParser, Protocol):
+    """A parser whose program takes further messages while it works; its input stays open until it has answered."""
+
+    def guide(self, key: str, text: str) -> bytes:
+        """The input that passes a text to the program."""
+
+    def passed_on(self) -> Iterable[str]:
+        """The keys of the texts that the program has passed to its model since the last call."""
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether it has answered all that it was sent, so that its input may end."""
+
+
+@runtime_checkable
 class Agent(Protocol):
     """An agent that is a program. The adapter starts nothing itself: it describes the process and parses its output."""
 

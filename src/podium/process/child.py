@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from podium.process import process_tree
-from podium.process.launch import Launch
+from podium.process.launch import Launch, LiveInput
 from podium.process.limits import wrapper
 from podium.process.procfs import MARKER_VARIABLE, open_pidfd
 from podium.process.terminal import controlling_terminal
@@ -34,7 +34,15 @@ class Child:
             *(wrapper(launch.limits) if launch.limits else ()),
         )
         marker = f"{launch.marker}/{name}"
-        stdin = _open_stdin(launch.stdin) if terminal is None else os.dup(terminal)
+        self.input: int | None = None
+        """Where further input is written to; None if all of it is there from the start."""
+        if terminal is not None:
+            stdin = os.dup(terminal)
+        elif isinstance(launch.stdin, LiveInput):
+            stdin, self.input = os.pipe2(os.O_CLOEXEC)
+            os.set_blocking(self.input, False)
+        else:
+            stdin = _open_stdin(launch.stdin)
         output = subprocess.PIPE if terminal is None else terminal
         try:
             with process_tree.starting:
@@ -53,6 +61,9 @@ class Child:
                 self.root = process_tree.register(
                     self._popen.pid, marker, own_pid_namespace=launch.own_pid_namespace
                 )
+        except BaseException:
+            self.close_input()
+            raise
         finally:
             os.close(stdin)
         self.pidfd: Final = open_pidfd(self._popen.pid)
@@ -71,8 +82,15 @@ class Child:
         process_tree.unregister(self.root)
         for pipe in self._pipes:
             pipe.close()
+        self.close_input()
         if self.pidfd is not None:
             os.close(self.pidfd)
+
+    def close_input(self) -> None:
+        """End its input."""
+        if self.input is not None:
+            os.close(self.input)
+            self.input = None
 
     def has_ended(self) -> bool:
         """Check without reaping the child, because its pid identifies its session until it is reaped."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,51 @@ class Heartbeat:
         self.at = time.monotonic()
 
 
+class LiveInput:
+    """Input of a process that grows while it runs, and ends when it is closed."""
+
+    __slots__ = ("_data", "_wake", "is_closed")
+
+    def __init__(self, first: bytes) -> None:
+        self._data = bytearray(first)
+        self._wake: Callable[[], None] = _not_running
+        self.is_closed = False
+        """True if nothing more can be sent."""
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        """Set what is called when there is something to write, or the end."""
+        self._wake = wake
+
+    def send(self, data: bytes) -> None:
+        if not self.is_closed:
+            self._data += data
+            self._wake()
+
+    def close(self) -> None:
+        self.is_closed = True
+        self._wake()
+
+    def write_to(self, pipe: int) -> bool:
+        """Write what the pipe takes now; whether more is left to write. The reader may have gone."""
+        try:
+            while self._data:
+                del self._data[: os.write(pipe, self._data)]
+        except BlockingIOError:
+            return True
+        except BrokenPipeError:
+            self.drop()
+        return False
+
+    def drop(self) -> None:
+        """Forget what is not written yet: the process does not read any more."""
+        self._data.clear()
+        self.is_closed = True
+
+
+def _not_running() -> None:
+    """For input that no process reads yet."""
+
+
 class StopRequest:
     """Ends a process early, at a time that is set while it runs."""
 
@@ -56,8 +102,8 @@ class Launch:
     """The whole environment of the child except the marker. See minimal_env."""
     marker: str
     """Identifies the run in the child's environment; unique on the machine. See sweep."""
-    stdin: bytes | Path | None = field(default=None, repr=False)
-    """Bytes, a file, or None for empty input (R189)."""
+    stdin: bytes | Path | LiveInput | None = field(default=None, repr=False)
+    """Bytes, a file, input that grows while it runs, or None for empty input (R189)."""
     terminal: Terminal | None = None
     """The user's terminal, to which the child's own is relayed; its output is not stored then, and it has no other input."""
     timeout_s: float = 300.0

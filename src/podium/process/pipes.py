@@ -1,6 +1,6 @@
-"""Reads a child's stdout and stderr and detects its exit, through one epoll descriptor.
+"""Reads a child's stdout and stderr, writes its live input and detects its exit, through one epoll descriptor.
 
-One task can therefore wait for all three.
+One task can therefore wait for all of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final, Self
 import anyio
 
 from podium.process.child import Child
+from podium.process.launch import LiveInput
 from podium.process.output import OutputSink
 
 CHUNK: Final = 64 * 1024
@@ -32,18 +33,38 @@ class PipeReader:
         """The sink of each pipe that has not reached its end."""
         self._epoll: Final = select.epoll()
         self._has_pidfd = False
+        self._child: Child | None = None
+        self._input: LiveInput | None = None
+        self._input_handle = -1
 
-    def attach(self, child: Child) -> None:
+    def attach(self, child: Child, live: LiveInput | None = None) -> None:
         self._sinks = dict(zip(child.outputs, self._streams, strict=False))
         self._has_pidfd = child.pidfd is not None
         for handle in (*self._sinks, *(() if child.pidfd is None else (child.pidfd,))):
             self._epoll.register(handle, select.EPOLLIN)
+        if child.input is not None and live is not None:
+            self._child, self._input, self._input_handle = child, live, child.input
+            self._epoll.register(child.input, 0)
+            live.attach(self._write_input)
+            self._write_input()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._epoll.close()
+
+    def _write_input(self) -> None:
+        """Write what fits into the pipe, wait for room for the rest, and end the input after the last of it."""
+        child, live = self._child, self._input
+        if self._epoll.closed or child is None or live is None or child.input is None:
+            return
+        has_more = live.write_to(child.input)
+        if has_more or not live.is_closed:
+            self._epoll.modify(child.input, select.EPOLLOUT if has_more else 0)
+        else:
+            self._epoll.unregister(child.input)
+            child.close_input()
 
     async def read(self, within_s: float) -> None:
         """Wait for output or the exit, at most this long, and read what is available; may return without anything new."""
@@ -83,7 +104,15 @@ class PipeReader:
         """Whether pipes were closed, and nothing else has happened."""
         ready = self._epoll.poll(within_s)
         only_closed = bool(ready)
-        for handle, _ in ready:
+        for handle, mask in ready:
+            # Reading the output may have closed the input meanwhile.
+            if self._input is not None and handle == self._input_handle:
+                if mask & select.EPOLLERR:
+                    # The child has closed its end, which would stay an event forever.
+                    self._input.drop()
+                self._write_input()
+                only_closed = False
+                continue
             sink = self._sinks.get(handle)
             data = b"" if sink is None else _read_chunk(handle)
             if sink is not None and data:

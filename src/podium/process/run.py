@@ -18,7 +18,7 @@ from podium.process import process_tree
 from podium.process.ansi import PlainStream
 from podium.process.bounds import UsageWatch
 from podium.process.child import Child, new_name
-from podium.process.launch import Finished, Launch
+from podium.process.launch import Finished, Launch, LiveInput
 from podium.process.output import CapturedOutput, OnOutput, OutputSink, StreamName
 from podium.process.pipes import PipeReader
 from podium.process.terminal import TerminalRelay
@@ -78,7 +78,7 @@ class _End:
 
 async def _run_to_end(child: Child, launch: Launch, reader: PipeReader) -> _End:
     try:
-        reader.attach(child)
+        reader.attach(child, launch.stdin if isinstance(launch.stdin, LiveInput) else None)
         end = await _wait_for_end(child, launch, reader)
         await reader.drain(DRAIN_S)
     except BaseException:

@@ -15,9 +15,10 @@ For an agent that is a service, use `podium.testing.service_agent_contract`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -27,11 +28,20 @@ import pytest
 from podium.core.expressions.values import plain_json
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
-from podium.ports.agent import Agent, AgentRequest, AgentResult, AgentTrouble, ProgramSpec, Progress
+from podium.ports.agent import (
+    Agent,
+    AgentRequest,
+    AgentResult,
+    AgentTrouble,
+    GuidedParser,
+    OutputParser,
+    ProgramSpec,
+    Progress,
+)
 from podium.ports.agent_type import AgentType
 from podium.process.environment import minimal_env
-from podium.process.launch import Finished, Launch
-from podium.process.output import CapturedOutput
+from podium.process.launch import Finished, Launch, LiveInput
+from podium.process.output import CapturedOutput, StreamName
 from podium.process.run import run
 from podium.workflow.agent_keys import faults_of
 from podium.workflow.schema.scalars import NAME
@@ -185,8 +195,8 @@ class AgentContract:
         self, request_: AgentRequest, schema: Mapping[str, Any] | None
     ) -> None:
         request = replace(request_, schema=schema)
-        program, _ = self.make().prepare(request)
-        output, finished = run_program(program, request)
+        program, parser = self.make().prepare(request)
+        output, finished = run_program(program, request, parser)
 
         at_once = parse_output(self.make(), request, [output], finished)
         bytewise = parse_output(self.make(), request, [bytes([byte]) for byte in output], finished)
@@ -266,7 +276,9 @@ def finished_process(
     )
 
 
-def run_program(program: ProgramSpec, request: AgentRequest) -> tuple[bytes, Finished]:
+def run_program(
+    program: ProgramSpec, request: AgentRequest, parser: OutputParser | None = None
+) -> tuple[bytes, Finished]:
     """Run a prepared program without a sandbox; returns its output and how it ended."""
     for name, content in program.files.items():
         path = request.home / name
@@ -280,8 +292,25 @@ def run_program(program: ProgramSpec, request: AgentRequest) -> tuple[bytes, Fin
         stdin=program.stdin,
         timeout_s=60,
     )
-    finished = anyio.run(run, launch)
+    finished = run_launch(launch, parser)
     return finished.stdout.read(), finished
+
+
+def run_launch(
+    launch: Launch, parser: OutputParser | None, on_progress: Callable[[Progress], None] = lambda _: None
+) -> Finished:
+    """Run a process as an attempt does: if it takes messages while it works, its input stays open until it has answered."""
+    live = LiveInput(launch.stdin) if isinstance(launch.stdin, bytes) else LiveInput(b"")
+
+    def on_output(stream: StreamName, data: bytes) -> None:
+        if parser is not None and stream == "stdout":
+            for progress in parser.feed(data):
+                on_progress(progress)
+        if isinstance(parser, GuidedParser) and parser.has_answered:
+            live.close()
+
+    used = replace(launch, stdin=live) if isinstance(parser, GuidedParser) else launch
+    return anyio.run(partial(run, used, on_output=on_output))
 
 
 def parse_output(

@@ -11,6 +11,7 @@ from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
     AttemptEnded,
+    AttemptGuided,
     AttemptStarted,
     AttemptTaken,
     CancelAsked,
@@ -71,6 +72,11 @@ def told(*events: Event) -> str | None:
         (ApprovalGiven(NOW, A, "answer", "ann", answer={"x": 1}), 'answer    a answer {"x": 1} by ann'),
         (SignalReceived(NOW, A, "deployed", None, "ci"), "signal    a got deployed by ci"),
         (AttemptTaken(NOW, A, 2, "ann", "claude"), "taken     a attempt 2 by ann with claude"),
+        (AttemptGuided(NOW, A, 2, "be brief", "ann"), 'guided    a attempt 2 by ann: "be brief"'),
+        (
+            AttemptGuided(NOW, A, 2, "be brief", "ann", "codex cannot"),
+            "guided    a attempt 2 not reached: codex cannot",
+        ),
         (
             AttemptDoubted(NOW, A, 1),
             "doubt     a attempt 1: it may have taken effect before the crash",

@@ -93,13 +93,13 @@ def _from_definition(
     from podium.runtime.question_text import question_renderer
     from podium.views.run.questions import with_state
 
-    workflow = _definition(project, head)
+    workflow = definition_of(project, head)
     if workflow is None:
         return None
     return with_state(view, fold(workflow, events), question_renderer(project.root))
 
 
-def _definition(project: Project, head: RunHead) -> Workflow | None:
+def definition_of(project: Project, head: RunHead) -> Workflow | None:
     """None if it is no longer the one the run was started with, or cannot be read."""
     from podium.app.run.start import workflow_of
 

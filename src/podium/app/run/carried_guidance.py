@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from podium.core.events import AttemptStarted, Event, GuidanceGiven, RunStarted, StepEnded
-from podium.core.guidance import after_end, after_start
+from podium.core.events import AttemptGuided, AttemptStarted, Event, GuidanceGiven, RunStarted, StepEnded
+from podium.core.guidance import after_end, after_guided, after_start
 from podium.core.payloads import CarriedGuidance
 from podium.core.types import Address
 from podium.tasks.prior_results import PriorResults
@@ -16,6 +16,8 @@ def carried_guidance(events: Iterable[Event], past: PriorResults) -> dict[str, A
     """The fields of `RunFacts` that hold it."""
     received: dict[tuple[Address, int], tuple[str, ...]] = {}
     by_step: dict[Address, tuple[str, ...]] = {}
+    guided: dict[Address, tuple[str, ...]] = {}
+    """What agents were given while they worked: not part of their requests, so results are reused without it."""
     carried: tuple[CarriedGuidance, ...] = ()
     open_texts: tuple[str, ...] = ()
     for event in events:
@@ -27,11 +29,20 @@ def carried_guidance(events: Iterable[Event], past: PriorResults) -> dict[str, A
             case AttemptStarted(path=path, attempt=attempt) if event.guidance:
                 received[path, attempt] = by_step[path] = event.guidance
                 open_texts = after_start(open_texts, event)
+            case AttemptGuided(path=path, text=text, refused=""):
+                guided[path] = (*guided.get(path, ()), text)
+                by_step[path] = (*by_step.get(path, ()), text)
+                open_texts = after_guided(open_texts, event)
             case StepEnded(path=path) if path in by_step:
                 open_texts = after_end(open_texts, by_step[path], event)
             case _:
                 pass
-    sent = (*_for_results(received, past), *_without_result(received, past), *_not_reached(carried, received))
+    sent = (
+        *_for_results(received, past),
+        *_without_result(received, past),
+        *(CarriedGuidance(path, 0, texts) for path, texts in guided.items()),
+        *_not_reached(carried, received),
+    )
     return {"guidance": sent, "open_guidance": open_texts}
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import time
 import uuid
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from podium.app.query.runs import ENDED
+from podium.app.query.runs import ENDED, definition_of
 from podium.app.run.drive import NO_OBSERVER, Observer, drive
+from podium.core.events import AttemptGuided, Event, GuidanceGiven
 from podium.core.evolve.evolve import fold
+from podium.core.guidance import guidable
 from podium.core.handle import handle
 from podium.core.hash_chain import RunId
-from podium.core.messages import Refusal
+from podium.core.messages import Guide, Refusal
 from podium.core.model import Workflow
 from podium.core.state import State
+from podium.core.types import Address
 from podium.errors import ConfigurationError, PodiumError
 from podium.fast_dataclass import dataclass
 from podium.ports.clock import wall_clock
@@ -34,6 +38,11 @@ from podium.runtime.records import events_of
 
 if TYPE_CHECKING:
     from podium.app.project import Project
+
+
+LOOK_S: Final = 0.05
+ANSWER_S: Final = 1.0
+"""How long a working agent's reply is waited for: one that can take the text does so with its next call of its model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,45 @@ def check_accepted(project: Project, run: RunId, workflow: Workflow, command: Ru
     result = valid if isinstance(valid, Refusal) else handle(state, valid, wall_clock())
     if isinstance(result, Refusal):
         raise ConfigurationError(result.message, code="refused")
+
+
+@dataclass(frozen=True, slots=True)
+class GuidanceReply:
+    """The attempts that are working: what each of them does with the guidance."""
+
+    reached: tuple[Address, ...] = ()
+    waiting: tuple[Address, ...] = ()
+    """They were sent it and have not confirmed it yet, or their agent has not started yet."""
+    refused: tuple[tuple[Address, str], ...] = ()
+    """Those that cannot take it, with the reason."""
+
+
+async def guide(project: Project, run: RunId, command: Guide) -> GuidanceReply:
+    """Send guidance, and find out which of the agents that are working get it."""
+    head = project.run(run)
+    before = head.last_seq
+    await send(project, run, command, drives=False)
+    workflow = definition_of(project, head)
+    deadline = time.monotonic() + ANSWER_S
+    while True:
+        is_owned = project.runtime.is_owned(run)
+        reply = _reply(events_of(project.runtime.events(run)), before, workflow if is_owned else None)
+        if not reply.waiting or time.monotonic() > deadline:
+            return reply
+        await anyio.sleep(LOOK_S)
+
+
+def _reply(events: Sequence[Event], before: int, workflow: Workflow | None) -> GuidanceReply:
+    # As the run has stored it: secrets are masked.
+    text = next((event.text for event in events[before:] if isinstance(event, GuidanceGiven)), "")
+    guided = [event for event in events[before:] if isinstance(event, AttemptGuided) and event.text == text]
+    answered = {event.path for event in guided}
+    lacking = () if workflow is None else guidable(fold(workflow, events), text)
+    return GuidanceReply(
+        reached=tuple(event.path for event in guided if not event.refused),
+        waiting=tuple(leaf.place.path for leaf in lacking if leaf.place.path not in answered),
+        refused=tuple((event.path, event.refused) for event in guided if event.refused),
+    )
 
 
 class _Notice:

@@ -40,6 +40,8 @@ class AgentExchange:
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many texts that look like secrets were removed from the prompts, by rule."""
     argv: tuple[str, ...] = ()
+    guidance: tuple[str, ...] = ()
+    """What people told it while it worked."""
     last_progress: Progress | None = None
     """The last thing that it was seen doing."""
     finished: Finished | None = None

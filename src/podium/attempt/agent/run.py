@@ -23,6 +23,7 @@ from podium.attempt.activity import prompt_lines
 from podium.attempt.agent import assess
 from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt, output_listener
 from podium.attempt.agent.answer import priced_and_masked
+from podium.attempt.agent.guide import guided, unguided
 from podium.attempt.agent.program import run_program
 from podium.attempt.agent.recorder import write_recording
 from podium.attempt.agent.request import request_of, schema_of
@@ -57,7 +58,7 @@ from podium.ports.agent import (
     ServiceAgent,
     Usage,
 )
-from podium.process.launch import Finished
+from podium.process.launch import Finished, Launch
 from podium.tasks.prior_results import request_key
 from podium.tasks.report import AttemptResult
 from podium.tasks.task import AttemptTask
@@ -192,28 +193,29 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     request = attempt.exchange.request = request_of(attempt, worker, workspace, session)
     if isinstance(worker.adapter, ServiceAgent):
         attempt.activity.report([Progress("wait", worker.model or worker.agent)])
-        answer = (
-            await call_service(worker.adapter, request, attempt.started.timeout)
-            if attempt.verb.done is None
-            else AgentResult(trouble="unavailable", detail=NO_SIGNAL, usage=Usage(calls=0))
-        )
+        with unguided(attempt, f"{worker.agent} answers in one call"):
+            answer = (
+                await call_service(worker.adapter, request, attempt.started.timeout)
+                if attempt.verb.done is None
+                else AgentResult(trouble="unavailable", detail=NO_SIGNAL, usage=Usage(calls=0))
+            )
         result = attempt.exchange.result = await priced_and_masked(attempt, worker, answer)
         store_session = partial(keep_session, attempt, worker, result, home=workspace.home, patterns=())
         await to_thread.run_sync(store_session)
         return None
     program, parser = worker.adapter.prepare(request)
     signal = signal_of(attempt, workspace)
-    running = run_program(
-        attempt,
-        worker,
-        workspace,
-        program,
-        adjust=lambda launch: with_silence_limits(
-            replace(launch, stop=None if signal is None else signal.stop), program, worker.config
-        ),
-        on_output=output_listener(attempt, parser),
-    )
-    end = await (running if signal is None else watch_while(running, signal, attempt))
+    on_output = output_listener(attempt, parser)
+
+    def adjust(launch: Launch) -> Launch:
+        launch = replace(launch, stop=None if signal is None else signal.stop)
+        launch = launch if live is None else live.attach(launch)
+        return with_silence_limits(launch, program, worker.config)
+
+    with guided(attempt, worker, program, parser, on_output) as live:
+        listener = on_output if live is None else live.on_output
+        running = run_program(attempt, worker, workspace, program, adjust=adjust, on_output=listener)
+        end = await (running if signal is None else watch_while(running, signal, attempt))
     finished = end.finished
     if program.report is not None and isinstance(parser, ReportParser):
         parser.read_report(await to_thread.run_sync(_read_report, workspace.home, program.report))

@@ -21,6 +21,7 @@ from anyio import CancelScope, get_cancelled_exc_class, to_thread
 from podium.attempt.agent import assess
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.answer import priced_and_masked
+from podium.attempt.agent.guide import unguided
 from podium.attempt.agent.program import ProgramEnd, run_program
 from podium.attempt.agent.request import request_of
 from podium.attempt.agent.resolve import ResolvedAgent
@@ -84,7 +85,8 @@ async def _use_program(
     request = attempt.exchange.request
     assert request is not None
     try:
-        with taking.open_terminal(_notice(attempt, worker, is_continued=request.session is not None)):
+        notice = _notice(attempt, worker, is_continued=request.session is not None)
+        with unguided(attempt, f"{taking.by} does this attempt"), taking.open_terminal(notice):
             running = partial(run_program, attempt, worker, workspace, program, adjust=at_terminal)
             end = await (running() if workspace.snapshot is None else _with_saves(running, save))
     except get_cancelled_exc_class():

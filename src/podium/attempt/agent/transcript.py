@@ -41,6 +41,10 @@ def write_transcript(attempt: AgentAttempt, record: Mapping[str, Any], ended: At
                 captured.path.unlink(missing_ok=True)
 
 
+def _keeps_prompts(attempt: AgentAttempt) -> bool:
+    return bool(attempt.work.config.record.get("prompts", True))
+
+
 def _write(attempt: AgentAttempt, texts: Mapping[str, str]) -> None:
     """Mask and write the texts that are not empty."""
     host, started = attempt.host, attempt.started
@@ -69,6 +73,7 @@ def _facts(attempt: AgentAttempt, ended: AttemptEnded) -> dict[str, Any]:
             "bytes": len(exchange.prompt.encode("utf-8", "replace")),
         },
         "removed": exchange.removed,
+        **({"guided": exchange.guidance} if exchange.guidance and _keeps_prompts(attempt) else {}),
         "command": exchange.argv,
         "sandbox": sandbox.level,
         "in_force": sandbox.in_force,

@@ -21,7 +21,7 @@ from podium.core.decide.entry import limit_ending, result_tree, start_of
 from podium.core.decide.limit_text import limit_message
 from podium.core.events import AttemptStarted, Event, StepEnded
 from podium.core.evolve.leaves import agent_of, is_by_hand
-from podium.core.guidance import guidance_for
+from podium.core.guidance import guidance_for, takes_guidance
 from podium.core.model import Agent, Call, Git
 from podium.core.payloads import Amounts, TypicalUse
 from podium.core.queries.graph import HALTED, PRICE
@@ -101,7 +101,6 @@ def _typical_use(state: State, path: Address) -> TypicalUse | None:
 
 def _start(state: State, leaf: Leaf, reserve: Amounts, now: Millis, *, reuses: bool) -> AttemptStarted:
     step = leaf.place.step
-    works = isinstance(step.verb, Agent) and not step.verb.judge and leaf.place.role != "advice"
     time_left = None if reuses else ledger.time_left(state, leaf.place.ledger)
     return AttemptStarted(
         at=now,
@@ -117,7 +116,7 @@ def _start(state: State, leaf: Leaf, reserve: Amounts, now: Millis, *, reuses: b
         else step.timeout
         if time_left is None
         else min(time_left, step.timeout),
-        guidance=guidance_for(state, leaf, reuses=reuses) if works else (),
+        guidance=guidance_for(state, leaf, reuses=reuses) if takes_guidance(leaf) else (),
         reused=reuses,
     )
 

@@ -64,6 +64,8 @@ def _apply(state: State, event: Event) -> State:
         case events.AttemptTaken():
             phases_after(state.instances[event.path], event)
             return state  # Who does the work changes nothing about what follows.
+        case events.AttemptGuided():
+            return leaves.guide_attempt(state, event)
         case events.StepExpanded():
             return scopes.expand(state, event)
         case events.StepReopened():

@@ -13,6 +13,7 @@ from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
     AttemptEnded,
+    AttemptGuided,
     AttemptQueued,
     AttemptStarted,
     CancelOrdered,
@@ -59,6 +60,19 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
         busy=state.busy + (not by_hand),
         guidance=guidance.after_start(state.guidance, event) if event.guidance else state.guidance,
     )
+
+
+def guide_attempt(state: State, event: AttemptGuided) -> State:
+    """Add the text to what the leaf received, and to what its attempt is given if it has to be repeated after a crash."""
+    leaf, _ = _leaf(state, event)
+    if event.refused:
+        return state
+    state.instances.put(event.path, leaf._replace(guidance=(*leaf.guidance, event.text)))
+    effect = state.pending.get(("attempt", event.path))
+    if isinstance(effect, RunAttempt):
+        started = replace(effect.started, guidance=(*effect.started.guidance, event.text))
+        state.pending.put(("attempt", event.path), replace(effect, started=started))
+    return state._replace(guidance=guidance.after_guided(state.guidance, event))
 
 
 def end_attempt(state: State, event: AttemptEnded) -> State:

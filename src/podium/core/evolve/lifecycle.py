@@ -15,6 +15,7 @@ from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
     AttemptEnded,
+    AttemptGuided,
     AttemptQueued,
     AttemptStarted,
     AttemptTaken,
@@ -67,7 +68,13 @@ TABLE: Final[Mapping[tuple[Kind, Phase], Row]] = {
         "ready",
     ),
     ("leaf", "working"): _row(
-        {AttemptTaken: ("working",), AttemptEnded: ("answered",), AttemptDoubted: ("answered",)}, "working"
+        {
+            AttemptTaken: ("working",),
+            AttemptGuided: ("working",),
+            AttemptEnded: ("answered",),
+            AttemptDoubted: ("answered",),
+        },
+        "working",
     ),
     ("leaf", "answered"): _row(
         {

@@ -80,6 +80,10 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
             return f"join      {event.path or 'the run'} refused {one_line(which)}"
         case events.AttemptTaken():
             return f"taken     {event.path} attempt {event.attempt} by {event.by} with {event.agent}"
+        case events.AttemptGuided(refused=""):
+            return f'guided    {event.path} attempt {event.attempt}{_by(event.by)}: "{one_line(event.text)}"'
+        case events.AttemptGuided():
+            return f"guided    {event.path} attempt {event.attempt} not reached: {one_line(event.refused)}"
         case events.AttemptDoubted():
             return (
                 f"doubt     {event.path} attempt {event.attempt}: it may have taken effect before the crash"

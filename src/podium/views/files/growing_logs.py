@@ -41,6 +41,7 @@ _Ordinary: TypeAlias = (
     | events.AttemptQueued
     | events.AttemptStarted
     | events.AttemptTaken
+    | events.AttemptGuided
     | events.WaitStarted
     | events.WaitEnded
     | events.SignalReceived
@@ -93,6 +94,7 @@ _WithoutTransition: TypeAlias = (
     | events.AttemptQueued
     | events.AttemptStarted
     | events.AttemptTaken
+    | events.AttemptGuided
     | events.AttemptEnded
     | events.AttemptDoubted
     | events.RetryScheduled
@@ -200,6 +202,8 @@ def _details(event: Event, builder: RunViewBuilder) -> dict[str, Any]:
             return {"agent": event.agent}
         case events.AttemptTaken():
             return {"agent": event.agent, "by": event.by}
+        case events.AttemptGuided():
+            return {"by": event.by, **({"refused": event.refused} if event.refused else {})}
         case _ if isinstance(event, _WithoutDetails):
             return {}
         case _:

@@ -105,6 +105,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "degraded": step.degraded,
         "passed_over": list(step.passed_over),
         **({"by": step.result["by"]} if step.done_by else {}),
+        **({"guidance": [text._asdict() for text in step.guidance]} if step.guidance else {}),
         "reused": step.reused or None,
         "stale": step.stale,
         "attempts": step.attempts,

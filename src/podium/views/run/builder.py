@@ -13,7 +13,7 @@ from podium.core.types import ACTIONS, IN_PLACE, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader
 from podium.views.run.freshness import Freshness
-from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus
+from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus, with_guidance
 from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence, worst_cause
 
 BRIEF: Final = ("retry",)
@@ -21,7 +21,11 @@ BRIEF: Final = ("retry",)
 
 
 _AttemptEvent: TypeAlias = (
-    events.AttemptStarted | events.AttemptEnded | events.AttemptDoubted | events.AttemptQueued
+    events.AttemptStarted
+    | events.AttemptGuided
+    | events.AttemptEnded
+    | events.AttemptDoubted
+    | events.AttemptQueued
 )
 _WaitEvent: TypeAlias = (
     events.RetryScheduled
@@ -36,7 +40,6 @@ _Ignored: TypeAlias = (
     events.RunRecovered
     | events.CancelAsked
     | events.AttemptTaken
-    | events.GuidanceGiven
     | events.LimitRaised
     | events.FactsAsked
     | events.FactsFound
@@ -72,6 +75,8 @@ class RunViewBuilder:
         self._agents: dict[tuple[str, str], AgentView] = {}
         self._blamed: dict[Address, Cause] = {}
         """For each scope and attempt, the cause of the child or gate that failed."""
+        self._guides: dict[str, str] = {}
+        """Who gave each text of guidance."""
         self._total = StepView(ROOT, ROOT, "step", 1, Millis(0))
 
     def feed(self, log: Iterable[Event]) -> None:
@@ -197,6 +202,8 @@ class RunViewBuilder:
                     self._change(member.path, cause=Cause(member.path, first_sentence(member.detail)))
                 if event.tree is not None and event.path == ROOT:
                     self._head = event.tree
+            case events.GuidanceGiven():
+                self._guides[event.text] = event.by
             case _ if isinstance(event, _AttemptEvent):
                 self._take_attempt(event)
             case _ if isinstance(event, _WaitEvent):
@@ -219,6 +226,9 @@ class RunViewBuilder:
                 self._pending.pop(event.path, None)
                 base = {} if event.base is None else {"base": event.base}
                 self._change(event.path, status="running", attempts=event.attempt, worked=True, **base)
+                self._guide(event.path, event.attempt, *event.guidance)
+            case events.AttemptGuided():
+                self._guide(event.path, event.attempt, event.text, refused=event.refused)
             case events.AttemptQueued():
                 step = self._steps[event.path]
                 is_repair = event.why == "repair"
@@ -242,6 +252,11 @@ class RunViewBuilder:
                 self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **changes)
             case _:
                 assert_never(event)
+
+    def _guide(self, path: Address, attempt: int, *texts: str, refused: str | None = None) -> None:
+        step = self._steps.get(path)
+        if texts and step is not None:
+            self._change(path, guidance=with_guidance(step, attempt, texts, self._guides, refused))
 
     def _take_wait(self, event: _WaitEvent) -> None:
         match event:

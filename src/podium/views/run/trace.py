@@ -24,6 +24,7 @@ _Ignored: TypeAlias = (
     | events.AttemptQueued
     | events.AttemptStarted
     | events.AttemptTaken
+    | events.AttemptGuided
     | events.AttemptDoubted
     | events.RetryScheduled
     | events.WaitStarted

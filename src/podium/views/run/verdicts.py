@@ -25,6 +25,7 @@ _Ignored: TypeAlias = (
     | events.StepEnded
     | events.AttemptQueued
     | events.AttemptTaken
+    | events.AttemptGuided
     | events.AttemptDoubted
     | events.RetryScheduled
     | events.WaitStarted

@@ -28,6 +28,16 @@ BUSY: Final = ("running", "retrying")
 NOTHING: Final[Mapping[str, Any]] = {}
 
 
+class GuidanceView(NamedTuple):
+    """A text from a person for an attempt that was working, or for the next one if that could not take it."""
+
+    attempt: int
+    text: str
+    by: str = ""
+    refused: str = ""
+    """Why the attempt did not get it; empty if it did."""
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class StepView:
@@ -75,6 +85,7 @@ class StepView:
     """For a question or advice: the rule that it is about."""
     repairing: int = 0
     """How many answer repairs the newest attempt consists of; 0 if it is not a repair."""
+    guidance: tuple[GuidanceView, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -122,6 +133,21 @@ class StepView:
     @property
     def depth(self) -> int:
         return self.path.count("/") + self.path.count("[") + (self.role == "gates")
+
+
+def with_guidance(
+    step: StepView, attempt: int, texts: Iterable[str], givers: Mapping[str, str], refused: str | None
+) -> tuple[GuidanceView, ...]:
+    """The guidance of a step after another attempt got or refused some of it.
+
+    Without `refused` it came with the prompt, which counts only if an earlier attempt had refused it.
+    """
+    open_texts = {one.text for one in step.guidance if one.refused}
+    new = (text for text in texts if refused is not None or text in open_texts)
+    return (
+        *step.guidance,
+        *(GuidanceView(attempt, text, givers.get(text, ""), refused or "") for text in new),
+    )
 
 
 class Pending(NamedTuple):

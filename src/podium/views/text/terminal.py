@@ -168,6 +168,10 @@ def _notes(step: StepView) -> Iterator[str]:
         yield attempts_text(step)
     if step.done_by:
         yield one_line(step.done_by, 80)
+    for text in step.guidance[-1:]:
+        by = f" by {one_line(text.by, 40)}" if text.by else ""
+        guided = f'guided{by}: "{one_line(text.text, 60)}"'
+        yield "its guidance waits for the next attempt" if text.refused else guided
     if step.reused:
         yield f"from {step.reused}"
     if step.stale:

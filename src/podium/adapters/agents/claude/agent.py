@@ -1,4 +1,4 @@
-"""Claude Code as an agent (R061): `claude -p`, the prompt on stdin, one line of JSON per event.
+"""Claude Code as an agent (R061): `claude -p`, one line of JSON per message on stdin and per event on stdout.
 
     agents:
       claude: {type: claude, model: sonnet, max_turns: 100, max_usd: 1.5}
@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.adapters.agents.claude import AGENT, CREDENTIALS, terminal
+from podium.adapters.agents.claude.messages import user_message
 from podium.adapters.agents.claude.session_file import without_totals
 from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
@@ -86,7 +87,10 @@ SAFE: Final[Mapping[str, str]] = {
 }
 FLAGS: Final = (
     "-p",
+    "--input-format=stream-json",
     "--output-format=stream-json",
+    # It prints each message when its model gets it.
+    "--replay-user-messages",
     "--verbose",
     "--setting-sources=",
     "--strict-mcp-config",
@@ -100,7 +104,7 @@ class Claude:
         program = ProgramSpec(
             argv=(*_command(request), *FLAGS, *_flags(request, schema), *options(request, OPTIONS)),
             env={**SAFE, **_environment(request)},
-            stdin=_stdin(request.prompt),
+            stdin=user_message(request.prompt),
             files=_files(request),
             session_files=SESSION_FILES,
             network=(*_network(request), *hosts_of(mcp_servers(request))),
@@ -171,11 +175,6 @@ def _session_files(request: AgentRequest) -> dict[str, bytes]:
         for name, content in session.files.items()
         if name.endswith(f"/{session.id}.jsonl")
     }
-
-
-def _stdin(prompt: str) -> bytes:
-    # claude treats a prompt that begins with a slash as one of its commands, and answers without a model.
-    return (f"\n{prompt}" if prompt.startswith("/") else prompt).encode("utf-8", "replace")
 
 
 def _auth(config: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from podium.adapters.agents.claude.messages import SentMessages
 from podium.adapters.agents.shared.json_lines import (
     JsonLines,
     count_of,
@@ -94,9 +95,20 @@ class ClaudeConversation:
         self._vendor_delay_ms: int | None = None
         self._parts: dict[str, str] = {}
         """The texts of the messages since the last tool, by the id of the message."""
+        self._sent = SentMessages()
 
     def feed(self, data: bytes) -> Iterable[Progress]:
         return [progress for record in self._lines.feed(data) for progress in self._read(record)]
+
+    def guide(self, key: str, text: str) -> bytes:
+        return self._sent.write(key, text)
+
+    def passed_on(self) -> Iterable[str]:
+        return self._sent.passed_on()
+
+    @property
+    def has_answered(self) -> bool:
+        return self._last is not None and not self._sent.is_open
 
     def finish(self, finished: Finished) -> AgentResult:
         if finished.not_started is not None:
@@ -146,6 +158,8 @@ class ClaudeConversation:
         if record.get("type") == "user" and record.get("parent_tool_use_id") is None:
             self._parts.clear()
         match record:
+            case {"type": "user"} if self._sent.read(record):
+                self._last = None  # If it came after the answer, it starts another turn, whose answer counts.
             case {"type": "assistant", "message": {"content": list(blocks)}}:
                 message: Mapping[str, Any] = record["message"]
                 self._record_call(record, message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -17,10 +18,12 @@ from podium.views.format import first_of
 
 if TYPE_CHECKING:
     from podium.app.project import Project
+    from podium.app.run.send import GuidanceReply
     from podium.core.hash_chain import RunId
 
 SHOWN: Final = 3
 """Running steps that are named."""
+NEXT: Final = "the next attempt that starts gets it"
 
 
 @click.command("guide", short_help="Send guidance to the agents of a run.")
@@ -29,15 +32,26 @@ SHOWN: Final = 3
 @by_option
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def command(project: Project, run: RunId, text: str, by: str | None, as_json: bool) -> int:
-    """Send TEXT to the agents of RUN; the next attempt to start gets it once, with its prompt.
+    """Send TEXT to the agents of RUN.
 
-    Attempts that are running do not get it, with any agent; they are named. An idle run is not resumed.
+    An agent that is working and can take messages (claude) gets it with its next call of its model. If no agent is
+    working, or one of them cannot take it, the next attempt to start gets it with its prompt. An idle run is not resumed.
     """
-    anyio.run(partial(project.commands.send, run, Guide(speaker(by), text), drives=False))
-    view = project.queries.show(run)
-    running = [step.path for step in view.steps if step.worked and step.status == "running"]
-    without = f"; not those that run now: {first_of(running, SHOWN)}" if running else ""
-    click.echo(f"run {run}: the next attempt that starts gets this guidance{without}", err=True)
+    reply = anyio.run(partial(project.commands.guide, run, Guide(speaker(by), text)))
+    for line in _lines(reply):
+        click.echo(f"run {run}: {line}", err=True)
     if as_json:
         tell_run(project, run)
     return 0
+
+
+def _lines(reply: GuidanceReply) -> Iterator[str]:
+    if reply.reached:
+        yield f"{first_of(reply.reached, SHOWN)} has got this guidance"
+    if reply.waiting:
+        later = f"{first_of(reply.waiting, SHOWN)} gets this guidance with the next call of its model"
+        yield f"{later}; if it ends before, {NEXT}"
+    for path, reason in reply.refused:
+        yield f"{path} does not get this guidance: {reason}; {NEXT}"
+    if not (reply.reached or reply.waiting or reply.refused):
+        yield f"no agent is working; {NEXT}"
