@@ -1,4 +1,4 @@
-"""codex and gemini for a person at a terminal: how they are started, and what their conversations tell afterwards."""
+"""Agents for a person at a terminal: how they are started, and what their conversations tell afterwards."""
 
 from __future__ import annotations
 
@@ -10,12 +10,23 @@ from typing import Any
 
 import pytest
 
+from podium.adapters.agents.claude.agent import Claude
 from podium.adapters.agents.codex.agent import Codex
 from podium.adapters.agents.gemini.agent import Gemini
 from podium.ports.agent import AgentRequest, InteractiveAgent, PriorSession, Usage
 
 ROLLOUT = ".codex/sessions/2026/11/18/rollout-1.jsonl"
+TRANSCRIPT = ".claude/projects/-work/abc-1.jsonl"
 CHAT = ".gemini/tmp/podium/chats/session-1.jsonl"
+AGENTS = (Claude(), Codex(), Gemini())
+HEADLESS = {
+    "-p",
+    "exec",
+    "--json",
+    "--ephemeral",
+    "--input-format=stream-json",
+    "--output-format=stream-json",
+}
 
 
 def request(tmp_path: Path, agent: str, **changes: Any) -> AgentRequest:
@@ -33,7 +44,7 @@ def request(tmp_path: Path, agent: str, **changes: Any) -> AgentRequest:
         home=tmp_path / "home",
         sandboxed=True,
         brokered=True,
-        env={"OPENAI_API_KEY": "a-real-key", "GEMINI_API_KEY": "a-real-key"},
+        env=dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), "a-real-key"),
     )
     return replace(base, **changes)
 
@@ -52,6 +63,18 @@ def codex_call(number: int, text: str) -> tuple[dict[str, Any], ...]:
     )
 
 
+def claude_call(number: int, text: str, **more: Any) -> tuple[dict[str, Any], ...]:
+    usage = {"input_tokens": 70, "output_tokens": 20, "cache_read_input_tokens": 30}
+    message = {"id": f"m{number}", "model": "claude-sonnet-5", "usage": usage}
+
+    def part(words: str) -> dict[str, Any]:
+        content = [{"type": "text", "text": words}]
+        return {"type": "assistant", "sessionId": "abc-1", "message": {**message, "content": content}, **more}
+
+    # A message is written in two lines.
+    return part(text[:2]), part(text[2:])
+
+
 def gemini_call(number: int, text: str) -> tuple[dict[str, Any], ...]:
     tokens = {"input": 100, "output": 15, "cached": 30, "thoughts": 5, "total": 120}
     message = {"id": f"m{number}", "type": "gemini", "content": text, "tokens": tokens, "model": "gemini-x"}
@@ -59,9 +82,9 @@ def gemini_call(number: int, text: str) -> tuple[dict[str, Any], ...]:
     return (message, {**message, "toolCalls": []})
 
 
-@pytest.mark.parametrize("agent", [Codex(), Gemini()])
+@pytest.mark.parametrize("agent", AGENTS)
 def test_the_program_has_no_key_no_headless_options_and_knows_the_task(
-    agent: Codex | Gemini, tmp_path: Path
+    agent: Claude | Codex | Gemini, tmp_path: Path
 ) -> None:
     asked = request(tmp_path, "x")
     assert isinstance(agent, InteractiveAgent)
@@ -73,7 +96,43 @@ def test_the_program_has_no_key_no_headless_options_and_knows_the_task(
     assert "a-real-key" not in str((program.argv, program.env)) + everything.decode()
     assert program.stdin is None
     assert program.service is not None
-    assert not {"exec", "--json", "--ephemeral", "--output-format=stream-json"} & set(program.argv)
+    assert not HEADLESS & {*program.argv}
+
+
+def test_claude_starts_without_its_first_questions_and_without_its_limits(tmp_path: Path) -> None:
+    program = Claude().open(request(tmp_path, "claude", config={"max_usd": 1.5}))
+
+    state = json.loads(program.files[".claude/.claude.json"])
+    assert state["projects"][str(tmp_path / "work")]["hasTrustDialogAccepted"] is True
+    assert program.env["ANTHROPIC_API_KEY"].endswith(state["customApiKeyResponses"]["approved"][0])
+    assert not {"--max-turns=100", "--max-budget-usd=1.5", "--disable-slash-commands"} & {*program.argv}
+    assert {"--setting-sources=", "--strict-mcp-config"} < {*program.argv}
+    assert sum(word.startswith("--append-system-prompt-file=") for word in program.argv) == 1
+
+
+def test_claude_continues_its_conversation(tmp_path: Path) -> None:
+    content = lines(*claude_call(1, "hello"))
+    session = PriorSession(id="abc-1", files={TRANSCRIPT: content})
+    program = Claude().open(request(tmp_path, "claude", session=session))
+
+    assert "--resume=abc-1" in program.argv
+    assert content in program.files.values()
+
+
+def test_answers_of_subagents_and_errors_are_not_the_answer_of_claude(tmp_path: Path) -> None:
+    error = lines(*claude_call(9, "API Error")).replace(b"claude-sonnet-5", b"<synthetic>")
+    content = lines(*claude_call(1, "mine"), *claude_call(2, "from a subagent", isSidechain=True)) + error
+    result = Claude().read_conversation({TRANSCRIPT: content}, request(tmp_path, "claude"))
+
+    assert (result.text, result.model, result.usage.calls) == ("mine", "claude-sonnet-5", 2)
+
+
+def test_claude_without_a_call_of_the_person_has_no_answer_and_keeps_its_conversation(tmp_path: Path) -> None:
+    content = lines(*claude_call(1, "first"))
+    asked = request(tmp_path, "claude", session=PriorSession(id="abc-1", files={TRANSCRIPT: content}))
+    result = Claude().read_conversation({TRANSCRIPT: content}, asked)
+
+    assert (result.text, result.usage.calls, result.session) == ("", 0, "abc-1")
 
 
 def test_codex_continues_its_conversation_and_keeps_the_model_of_the_workflow(tmp_path: Path) -> None:
@@ -99,12 +158,13 @@ def test_gemini_has_no_limit_of_turns_at_a_terminal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("agent", "file", "call", "first"),
     [
+        (Claude(), TRANSCRIPT, claude_call, {"type": "summary"}),
         (Codex(), ROLLOUT, codex_call, {"type": "session_meta", "payload": {"id": "abc-1"}}),
         (Gemini(), CHAT, gemini_call, {"sessionId": "abc-1", "kind": "main"}),
     ],
 )
 def test_only_calls_after_the_earlier_conversation_count(
-    agent: Codex | Gemini, file: str, call: Any, first: dict[str, Any], tmp_path: Path
+    agent: Claude | Codex | Gemini, file: str, call: Any, first: dict[str, Any], tmp_path: Path
 ) -> None:
     earlier = lines(first, *call(1, "earlier"))
     session = PriorSession(id="abc-1", files={file: earlier}, turns=(), usage=Usage())
@@ -118,9 +178,9 @@ def test_only_calls_after_the_earlier_conversation_count(
     assert (new.session, new.usage.calls) == ("abc-1", 3)
 
 
-@pytest.mark.parametrize("agent", [Codex(), Gemini()])
+@pytest.mark.parametrize("agent", AGENTS)
 def test_a_session_without_a_conversation_has_no_answer_and_no_calls(
-    agent: Codex | Gemini, tmp_path: Path
+    agent: Claude | Codex | Gemini, tmp_path: Path
 ) -> None:
     result = agent.read_conversation({"a.jsonl": b"\xff{\n"}, request(tmp_path, "x"))
 
