@@ -121,8 +121,11 @@ RULES: Final = (
         (
             "steps.notes may not have run; use default(...)",
             "vars.best may not have been set; use default(...)",
+            '"each" sets vars.best in for_each, where it ends with each iteration',
         ),
-        "A step with when, a step that a route skips, or an optional field may have no value.",
+        "A step with when, a step that a route skips, or an optional field may have no value. A variable that is set in an "
+        "iteration is gone after it, unless the loop carries it: then a read after the loop is a warning, or an error if "
+        "nothing else sets it.",
     ),
     Rule(
         15,

@@ -276,3 +276,12 @@ def test_a_restriction_that_an_agent_cannot_enforce_is_refused_when_the_file_is_
 
     assert (22, 'codex cannot enforce tools: [read], which role "auditor" requires') in actual
     assert errors(tmp_path / "b", text.replace("AGENT", "claude")) == []
+
+
+def test_a_role_says_whether_finishing_without_a_change_is_a_failure(tmp_path: Path) -> None:
+    rest = "roles: {w: {agent: claude, prompt: Write., touches: [x.md], no_change: pass}}"
+
+    by_role = verb_of(only_step(tmp_path, "{role: w}", rest), Agent)
+    by_step = verb_of(only_step(tmp_path, "{role: w, no_change: fail}", rest), Agent)
+
+    assert (by_role.no_change, by_step.no_change) == ("pass", "fail")

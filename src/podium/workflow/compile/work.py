@@ -91,7 +91,7 @@ def _agent(context: CompileContext, raw: RawStep, worker: Worker) -> Agent:
         estimate=policy.estimate(context, raw.estimate, worker.agent, has_fallback=bool(fallback)),
         by_hand=worker.agent == "human",
         continuity=continuity or 0,
-        no_change=raw.no_change or _no_change(context, raw, role),
+        no_change=_no_change(context, raw, role),
         team=tuple(_team_member(context, name, member) for name, member in (raw.team or {}).items()),
         done=wait(context, raw.done) if raw.done is not None else None,
     )
@@ -106,7 +106,10 @@ def _prompt(context: CompileContext, raw: RawStep, role: Role | None) -> Prompt 
 
 
 def _no_change(context: CompileContext, raw: RawStep, role: Role | None) -> Any:
-    """Fails by default if the worker declares files to touch and changes none."""
+    """What the step says, else its role; otherwise it fails if the worker declares files to touch and changes none."""
+    stated = raw.no_change or (role.no_change if role is not None else None)
+    if stated is not None:
+        return stated
     declared = raw.touches if raw.touches is not None else (role.touches if role is not None else None)
     return "fail" if declared or (declared is None and context.claim is not None) else "pass"
 

@@ -87,6 +87,7 @@ class Role(Raw):
     context: ContextMap | None = None
     tools: Texts | None = None
     touches: Globs | None = None
+    no_change: Literal["fail", "pass"] | None = None
     gates: GateList = ()
     output: OutputText | None = None
     retry: RetryText | None = None

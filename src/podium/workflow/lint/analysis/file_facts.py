@@ -62,7 +62,7 @@ class FileFacts:
         if block is None:
             return {}
         return {
-            inner.name: self.result(inner).readable_after(self.outcomes_at_end(block, inner), fragile=False)
+            inner.name: self.result(inner).readable_after(self.outcomes_at_end(block, inner))
             for inner in self.survey.sites_of[block]
         }
 

@@ -152,7 +152,7 @@ def _judged_type(scope: Scope, name: str) -> Type | None:
         return None
     if name == "change":
         return CHANGE
-    return replace(work.readable_after(frozenset({"passed"}), fragile=False), name="work")
+    return replace(work.readable_after(frozenset({"passed"})), name="work")
 
 
 def type_of(scope: Scope, node: Node) -> Type:

@@ -16,6 +16,7 @@ from podium.workflow.outcomes import runs_parallel
 from podium.workflow.workers import workers_of
 
 OUTCOME: Final = Choice(OUTCOMES)
+FAILURES: Final[frozenset[str]] = frozenset(OUTCOMES) - CONTINUING_OUTCOMES - {"partial"}
 ALWAYS: Final[Mapping[str, Type]] = MappingProxyType(
     {
         "outcome": OUTCOME,
@@ -77,14 +78,14 @@ class Result:
     def late(self) -> frozenset[str]:
         return frozenset(self.fields) - frozenset(ALWAYS)
 
-    def readable_after(self, outcomes: frozenset[str], *, fragile: bool) -> MapOf:
-        """The type after one of these outcomes; `fragile` means that a failure may leave no output."""
+    def readable_after(self, outcomes: frozenset[str], *, fragile: frozenset[str] = frozenset()) -> MapOf:
+        """The type after one of these outcomes; `fragile` are those that may leave no output."""
         optional = self.optional
         if NEVER in outcomes:
             optional = frozenset(self.fields)
         elif "skipped" in outcomes:
             optional |= self.late
-        elif fragile and outcomes - CONTINUING_OUTCOMES - {"partial"}:
+        elif fragile & outcomes:
             optional |= {"output"} & frozenset(self.fields)
         return MapOf(MappingProxyType(dict(self.fields)), optional=optional)
 
@@ -198,8 +199,17 @@ def _outputs(site: StepSite) -> Type:
     return MapOf(MappingProxyType(dict.fromkeys(child.file.outputs, ANY)), name=site.step.workflow)
 
 
-def is_fragile(site: StepSite) -> bool:
-    """Whether a failure may leave the step without an output: text nearly always exists, a checked value may not."""
-    if site.step.verb in {"human", "wait", "workflow"}:
-        return True
-    return site.step.verb in {"agent", "run"} and contract_of(site).kind in {"schema", "json", "choice"}
+def fragile_outcomes(site: StepSite) -> frozenset[str]:
+    """The outcomes that may leave the step without an output: text nearly always exists, a checked value may not.
+
+    A loop over items has one once it began: the list of the results that passed.
+    """
+    step = site.step
+    if step.for_each is not None:
+        return frozenset({"blocked"}) if site.block.kind == "dag" else frozenset()
+    if step.verb in {"human", "wait", "workflow"}:
+        return FAILURES
+    if step.verb in {"agent", "run"} and contract_of(site).kind in {"schema", "json", "choice"}:
+        # What was aborted by a reviewer or could not be merged was complete before.
+        return FAILURES - {"aborted", "conflict"}
+    return frozenset()

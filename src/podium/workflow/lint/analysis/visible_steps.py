@@ -10,7 +10,7 @@ from podium.fast_dataclass import dataclass
 from podium.workflow.expressions.types import MapOf, Type
 from podium.workflow.lint.analysis.control_flow import ALL, is_above, outcomes_of_need
 from podium.workflow.lint.analysis.scope import Scope
-from podium.workflow.lint.analysis.step_fields import is_fragile
+from podium.workflow.lint.analysis.step_fields import fragile_outcomes
 from podium.workflow.lint.analysis.survey import Block, StepSite
 from podium.workflow.problems import did_you_mean
 
@@ -54,7 +54,7 @@ def _own_step(scope: Scope, name: str) -> VisibleStep | None:
         return None
     if name == site.name and scope.place != "result":
         outcomes = ALL if scope.place == "while" else frozenset({"passed"})
-        return VisibleStep(facts.iteration(site).readable_after(outcomes, fragile=False), outcomes)
+        return VisibleStep(facts.iteration(site).readable_after(outcomes), outcomes)
     block = facts.block_in(site)
     if block is None or name not in block.steps:
         return None
@@ -104,7 +104,7 @@ def _result(scope: Scope, site: StepSite, outcomes: frozenset[str]) -> VisibleSt
 
 
 def _type(scope: Scope, site: StepSite, outcomes: frozenset[str]) -> MapOf:
-    return scope.facts.result(site).readable_after(outcomes, fragile=is_fragile(site))
+    return scope.facts.result(site).readable_after(outcomes, fragile=fragile_outcomes(site))
 
 
 def _unknown(scope: Scope, name: str) -> VisibleStep:

@@ -14,6 +14,7 @@ from podium.workflow.expressions.parser import ExpressionError, parse_expression
 from podium.workflow.expressions.types import ANY, MapOf, Type
 from podium.workflow.lint.analysis.names import name_type, type_of
 from podium.workflow.lint.analysis.scope import Scope
+from podium.workflow.lint.analysis.survey import StepSite
 from podium.workflow.lint.analysis.visible_steps import steps_type, visible_step
 from podium.workflow.problems import did_you_mean
 from podium.workflow.prompts.prompt import PromptReference
@@ -47,6 +48,7 @@ class Violation:
     rule: int
     message: str
     hint: str = ""
+    warning: bool = False
 
 
 def check_expression(scope: Scope, text: str, key: str) -> Iterator[Violation]:
@@ -56,7 +58,9 @@ def check_expression(scope: Scope, text: str, key: str) -> Iterator[Violation]:
         yield Violation(17, error.message, error.hint or "")
         return
     violations = tuple(_references(scope, node))
-    yield from violations or _types(scope, node, key)
+    yield from violations
+    if all(violation.warning for violation in violations):
+        yield from _types(scope, node, key)
 
 
 def check_value(scope: Scope, text: str, key: str) -> Iterator[Violation]:
@@ -71,7 +75,9 @@ def check_value(scope: Scope, text: str, key: str) -> Iterator[Violation]:
         [part for part in value.parts if not isinstance(part, str)] if isinstance(value, Text) else [value]
     )
     for node in nodes:
-        violations = tuple(_references(scope, node)) or tuple(_types(scope, node, ""))
+        violations = tuple(_references(scope, node))
+        if all(violation.warning for violation in violations):
+            violations = (*violations, *_types(scope, node, ""))
         yield from violations or _names_one(scope, node, key)
 
 
@@ -124,8 +130,37 @@ def check_reference(scope: Scope, reference: Reference | PromptReference) -> Ite
     read_type = ANY if name == "steps" and scope.place == "shared" else name_type(scope, name)
     if read_type is None:
         yield _unknown(scope, name)
-    else:
-        yield from _fields(read_type, (name,), fields, optional=reference.optional)
+        return
+    violations = tuple(_fields(read_type, (name,), fields, optional=reference.optional))
+    loop = _loop_that_ends(scope, fields[0]) if name == "vars" and fields else None
+    if loop is None:
+        yield from violations
+        return
+    fact = f'"{loop.name}" sets vars.{fields[0]} in for_each, where it ends with each iteration'
+    hint = f"for_each: {{in: ..., carry: {fields[0]}}} keeps the last value"
+    yield Violation(14, fact, hint, warning=not violations)
+
+
+def _loop_that_ends(scope: Scope, name: str) -> StepSite | None:
+    """The step above that sets this variable for its own iteration only, if no other step sets it for this place."""
+    open_loops = tuple(scope.loops())
+    ended = None
+    for setter in scope.facts.setters.get(name, ()):
+        loops = [site for site in setter.around() if _ends_variable(site, name) and site not in open_loops]
+        if not loops:
+            return None
+        ended = setter if _is_before(loops[-1], scope) else ended
+    return ended if scope.place in {"outputs", "whole", "inside", "after"} else None
+
+
+def _is_before(loop: StepSite, scope: Scope) -> bool:
+    reader = next((site for site in scope.sites if site.block is loop.block), None)
+    return reader is None or loop.block.order[loop.name] < loop.block.order[reader.name]
+
+
+def _ends_variable(site: StepSite, name: str) -> bool:
+    loop = site.step.for_each
+    return loop is not None and name not in (loop.carry or ())
 
 
 def _unknown(scope: Scope, name: str) -> Violation:

@@ -16,16 +16,21 @@ from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import DocPath
 from podium.workflow.schema.scalars import NAME
 from podium.workflow.schema.step import Gate
+from podium.workflow.schema.verb_keys import all_steps
 
 TARGETS: Final = ("next", "end", "fail", "break")
-RESERVED: Final = ("finally", *TARGETS)
-"""Names that cannot be used for steps: targets of routes, and the name of the part that cleans up."""
+"""Words that a route may name; a step may have such a name where no route of its block uses the word."""
+
+RESERVED: Final = ("finally", "fail")
+"""Names that no step can have: the part that cleans up, and where a failure without a route leads."""
 
 PREDEFINED_NAMES: Final = frozenset(
-    "inputs vars steps run env with loop member feedback work change feature phase component interfaces message"
-    " true false null and or not in if else".split()
+    "inputs vars steps run env with loop member feedback work change true false null and or not in if else".split()
 )
 """Names that `as` may not hide."""
+
+BUILD_NAMES: Final = frozenset({"feature", "phase", "component", "interfaces"})
+"""Names that `as` may not hide inside a build."""
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
@@ -100,8 +105,16 @@ def _step(site: StepSite) -> Iterator[Problem]:
         return
     if site.name in RESERVED:
         yield site.problem(6, message=f'"{site.name}" is a reserved word', hint="rename the step", key=True)
+    elif site.name in TARGETS and _is_routed_to(site):
+        message = f'"{site.name}" is the name of this step and a word in "on" of this block'
+        yield site.problem(6, message=message, hint="rename the step", key=True)
     elif any(site.name in block.steps for block in list(site.block.around())[1:]) or _is_above(site):
         yield site.problem(6, message=f'"{site.name}" is already the name of a step around it', key=True)
+
+
+def _is_routed_to(site: StepSite) -> bool:
+    routes = (route for step in site.block.steps.values() for route in step.on.values())
+    return any(entry.target == site.name for route in routes for entry in route.entries)
 
 
 def _is_above(site: StepSite) -> bool:
@@ -128,7 +141,16 @@ def _inside(site: StepSite) -> Iterator[Problem]:
 
 def _loop_name(site: StepSite, name: str, path: DocPath) -> Iterator[Problem]:
     yield from _check_spelling(site.context, [name], (), value=path)
-    if name in PREDEFINED_NAMES:
+    if name in PREDEFINED_NAMES or name in _local_names(site):
         yield site.context.problem(
             6, path, f'"{name}" is a predefined name; choose another name for the item'
         )
+
+
+def _local_names(site: StepSite) -> frozenset[str]:
+    """The names that mean something only in some files: those of a build around the step, and `message` in a team."""
+    is_in_build = any(each.block.part in {"design", "component", "override"} for each in site.around())
+    has_team = any(step.team is not None for _, step in all_steps(site.context.file))
+    return (BUILD_NAMES if is_in_build else frozenset()) | (
+        frozenset({"message"}) if has_team else frozenset()
+    )

@@ -94,7 +94,9 @@ def _problem_in_prompt(
     context: WorkflowSource, field: TextField, violation: Violation, file: str, line: int
 ) -> Problem:
     """A problem at its line in the prompt file, or at the text in the workflow."""
-    problem = context.problem(violation.rule, field.path, violation.message, hint=violation.hint)
+    problem = context.problem(
+        violation.rule, field.path, violation.message, hint=violation.hint, warning=violation.warning
+    )
     if not file:
         return problem
     own = next((own for own in context.partials if file == f"{PARTIALS}/{own.name}"), None)

@@ -147,7 +147,9 @@ def _check_field(context: WorkflowSource, scope: Scope, field: TextField) -> Ite
         yield from check_prompt(context, scope, field)
         return
     for violation in violations or _read_violations(scope, field):
-        yield context.problem(violation.rule, field.path, violation.message, hint=violation.hint)
+        yield context.problem(
+            violation.rule, field.path, violation.message, hint=violation.hint, warning=violation.warning
+        )
 
 
 def _brace_violations(field: TextField) -> Iterator[Violation]:
