@@ -102,3 +102,27 @@ def test_an_agent_that_is_not_there_is_named(project: Project) -> None:
 
     with pytest.raises(ConfigurationError, match='agent "a" has the unknown type "nowhere"'):
         foretold(project, "s")
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("search[2]", "team/search[2]/find"),
+        ("team/search[2]", "team/search[2]/find"),
+        ("search[2]/find", "team/search[2]/find"),
+        ("team", "team/search[2]/find"),
+    ],
+)
+def test_a_step_inside_others_is_found_by_the_end_of_its_address(
+    tmp_path: Path, step: str, expected: str
+) -> None:
+    project = Project(tmp_path)
+    search = 'search: {for_each: {in: [a, b]}, steps: {find: {agent: w, prompt: "Find {{ item }}."}}}'
+    file = project.flow(f"  team:\n    steps:\n      {search}\n", head=HEAD)
+    run, _ = project.run(file, {"task": "hello"})
+
+    sent = told_in_run(ProjectPaths(project.root), project.view(run), step)
+    before = foretold(project, step)
+
+    assert (sent.step, sent.prompt.splitlines()[0]) == (expected, "Find b.")
+    assert before.step == (expected if "[2]" in step else "team/search[1]/find")

@@ -21,6 +21,7 @@ from podium.attempt.agent.run import agent_attempt_of
 from podium.attempt.host import Host
 from podium.attempt.prompt.build import render_prompt
 from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
+from podium.core.addresses import ROOT
 from podium.core.events import AttemptStarted, Event
 from podium.core.model import Agent, Workflow
 from podium.core.state import State
@@ -126,10 +127,19 @@ def _is_agent(state: State, event: AttemptStarted) -> bool:
 
 
 def _means(step: str, path: str, state: State) -> bool:
-    """A path, the name of a step, or the name of a step whose members are asked."""
+    """A path or the end of one, the name of a step, or either of a step around it, but not of one that it judges."""
     place = state.instances[path].place  # type: ignore[index]  # a path of this state
-    around = state.instances[place.parent].place.step.name
-    return step in (path, place.step.name) or (around == step and "#" not in path)
+    if step == place.step.name or _ends_with(path, step):
+        return True
+    while "#" not in path and place.path != ROOT:
+        place = state.instances[place.parent].place
+        if step == place.step.name or _ends_with(place.path, step):
+            return True
+    return False
+
+
+def _ends_with(path: str, step: str) -> bool:
+    return f"/{path}".endswith(f"/{step}")
 
 
 async def _worked_out(state: State, started: AttemptStarted, host: Host) -> PromptRecord:

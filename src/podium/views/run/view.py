@@ -316,14 +316,18 @@ def with_messages(view: RunView, messages: Mapping[Address, str]) -> RunView:
 def steps_named(view: RunView, name: str) -> tuple[StepView, ...]:
     """The steps that a user names: by a name all visits everywhere, by an address all visits there, by `x~2` one visit.
 
-    An address without a visit means all visits, so the first visit alone is `x~1`. Raises ConfigurationError if none match.
+    An address without a visit means all visits, so the first visit alone is `x~1`. The address may leave out the blocks
+    around it, if no step has exactly this one. Raises ConfigurationError if none match.
     """
     place, tilde, visit = name.rpartition("~")
+    address = place if visit == "1" else name
     if tilde:
-        address = place if visit == "1" else name
         steps = tuple(step for step in view.steps if step.path == address)
     else:
         steps = tuple(step for step in view.steps if name in (without_visit(step.path), _name(step)))
+    if not steps:
+        paths = ((step, step.path if tilde else without_visit(step.path)) for step in view.steps)
+        steps = tuple(step for step, path in paths if path.endswith(f"/{address}"))
     if not steps:
         names = ", ".join(dict.fromkeys(step.step for step in view.steps)) or "none so far"
         raise ConfigurationError(f'run {view.run} has no step "{name}"', hint=f"its steps: {names}")
