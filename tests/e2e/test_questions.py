@@ -181,3 +181,38 @@ def test_runs_have_a_header_and_filters(project: Project) -> None:
     assert names("--workflow", "pick") == ["pick"]
     assert names("--workflow", "pick", "--status", "passed") == []
     assert names("-n", "1") == ["pick"]
+
+
+TYPED = """\
+podium: 1
+name: typed
+inputs:
+  task: {type: string, help: What to do}
+  size: {type: string, choices: [small, large]}
+  times: int
+  note: {type: string, default: none}
+steps: {say: {run: [echo, "${{ inputs.task }} ${{ inputs.size }} ${{ inputs.times }} ${{ inputs.note }}"]}}
+outputs: {said: "${{ steps.say.text }}"}
+"""
+
+
+def test_inputs_without_a_value_are_asked_for_at_the_terminal(project: Project) -> None:
+    project.put({"typed.yaml": TYPED})
+    project.git("add", "-A")
+    project.git("commit", "--quiet", "--message=Typed")
+
+    with at_a_terminal(
+        project, "run", "typed.yaml", "-i", "size=small", "--output", "said", "--sandbox", "limits"
+    ) as terminal:
+        until(lambda: terminal.shows(b"task (What to do):"), "the first question")
+        terminal.type("greet")
+        until(lambda: terminal.shows(b"times (int):"), "the second question")
+        terminal.type("often")
+        until(lambda: terminal.shows(b"must be int, not 'often'"), "the refusal")
+        terminal.type("3")
+        shown = terminal.whole()
+
+    assert b"greet small 3 none" in shown
+    assert b"size (" not in shown
+    refused = project.podium("run", "typed.yaml", "--sandbox", "limits")
+    assert (refused.code, 'input "task" has no value' in refused.err) == (2, True)

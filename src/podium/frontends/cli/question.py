@@ -1,10 +1,13 @@
-"""A question at the terminal, and what a typed line means as its answer."""
+"""A question at the terminal, and what a typed line means as its answer; also for the inputs that a run lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import click
+
+from podium.app.author.load import parse_inputs
 from podium.app.values import parse_value
 from podium.errors import ConfigurationError
 from podium.views.plain import one_line, visible
@@ -12,7 +15,9 @@ from podium.views.run.view import Pending, RunView
 from podium.views.text.next_steps import answers_to, background, look_at
 
 if TYPE_CHECKING:
+    from podium.app.author.load import LoadedWorkflow
     from podium.app.query.exhibits import Exhibit
+    from podium.core.model import Input
 
 QUESTION_ROWS: Final = 8
 """What the question itself may take of the screen."""
@@ -102,3 +107,27 @@ def read_answer(line: str, pending: Pending) -> TypedAnswer | str:
     if len(matches) > 1:
         return f"  {first!r} could be {' or '.join(matches)}"
     return f"  {first!r} is none of {', '.join(pending.actions)}"
+
+
+def ask_missing_inputs(definition: LoadedWorkflow, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Asks for each required input without a value, until the typed one has its type."""
+    missing = [item for item in definition.workflow.inputs if item.required and item.name not in values]
+    return {**values, **{item.name: _ask_input(definition, item) for item in missing}}
+
+
+def _ask_input(definition: LoadedWorkflow, item: Input) -> Any:
+    words = one_line(item.help, 300) if item.help else ""
+    choices = f"one of {', '.join(map(str, item.choices))}" if item.choices else ""
+    kind = "" if item.type == "string" else item.type
+    about = "; ".join(filter(None, (words, choices or kind)))
+    while True:
+        line = click.prompt(f"{item.name} ({about})" if about else item.name, err=True)
+        try:
+            value = parse_inputs((f"{item.name}={line}",), definition)[item.name]
+        except ConfigurationError as error:
+            click.echo(f"  {error.message}", err=True)
+            continue
+        if item.choices and value not in item.choices:
+            click.echo(f"  {line!r} is not {choices}", err=True)
+            continue
+        return value

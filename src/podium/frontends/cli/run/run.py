@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
@@ -23,6 +23,7 @@ from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.options import detail_options, set_option
 from podium.frontends.cli.output import tell_output
+from podium.frontends.cli.question import ask_missing_inputs
 from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import dollars, duration, first_of, plural
 from podium.workflow.problems import did_you_mean
@@ -108,7 +109,7 @@ def command(  # noqa: PLR0913  # one argument per option
 
     Exit code: 0 passed, 1 failed, 4 rejected by a person, 5 limit reached, 6 waiting, 124 timed out, 130
     cancelled or interrupted; 2 if nothing was started, 3 if a path leaves the project, also during a step. At a
-    terminal, questions are asked here. Without one, a run that needs a person parks with exit code 6 (see
+    terminal, inputs without a value and questions are asked here. Without one, a run that needs a person parks with exit code 6 (see
     `podium inbox`).
     """
     _check_options(record=record, replay=replay, output=output, awaited=not (as_json or detach))
@@ -117,7 +118,7 @@ def command(  # noqa: PLR0913  # one argument per option
     _check_output(workflow, output)
     request = RunRequest(
         definition=definition,
-        inputs={**read_values(inputs_file), **parse_inputs(inputs, definition)},
+        inputs=_inputs(definition, inputs, inputs_file, may_ask=not (as_json or no_human)),
         vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
         dirty=dirty,
         no_human=no_human,
@@ -145,6 +146,13 @@ def command(  # noqa: PLR0913  # one argument per option
     if output is not None:
         tell_output(project, started.run, output)
     return code
+
+
+def _inputs(
+    definition: LoadedWorkflow, typed: tuple[str, ...], file: Path | None, *, may_ask: bool
+) -> dict[str, Any]:
+    values = {**read_values(file), **parse_inputs(typed, definition)}
+    return ask_missing_inputs(definition, values) if may_ask and is_terminal() else values
 
 
 def _check_options(*, record: Path | None, replay: Path | None, output: str | None, awaited: bool) -> None:
