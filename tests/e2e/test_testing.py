@@ -146,7 +146,7 @@ def test_every_difference_is_told_at_once_with_both_sides(project: Project) -> N
         "outputs.said: it is another value",
         "usd: expected 3, it was 0",
         "tokens: expected at most 1, it was 7",
-        "cast: the rule at line 10 was never played; is its step spelled right?",
+        'cast: the rule at line 10 was never played: nothing at "wirte" was asked (did you mean "write"?); there were: write, ',
         "1 test: 0 passed, 1 failed",
     ):
         assert told in done.out, told

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from podium.core.events import (
     ApprovalAsked,
     AttemptEnded,
     AttemptStarted,
+    Event,
     FactsAsked,
     JoinAsked,
     JoinEnded,
@@ -26,8 +28,9 @@ from podium.core.types import TO_A_PERSON, Address, AnswerKind, MicroUsd, Millis
 from podium.simulate.memory_trees import MemoryTrees
 from podium.simulate.world import DelayedReport
 from podium.workflow.contracts.examples import example_of
+from podium.workflow.problems import did_you_mean
 from podium.workflow.schema.fields import DocPath
-from podium.workflow.scripted.cast import Cast, Rule, iteration_of, judged_attempt, place_of
+from podium.workflow.scripted.cast import Cast, Match, Rule, is_named, iteration_of, judged_attempt, place_of
 
 DEFAULT_RULE = Rule({})
 DEFAULT_SCORES = {"approve": 9.0, "reject": 4.0, "abort": 1.0}
@@ -57,11 +60,10 @@ class ScriptedWorld:
     def _rule(self, path: Address, state: State, attempt: int | None = None) -> Rule:
         place = state.instances[path].place
         visit, attempt = judged_attempt(path) or (_visit(state, path), attempt)
-        steps = (place.step.name, place_of(path), path)
         for rule in self._cast.rules:
             match = rule.match
             matches = (
-                (match.step is None or match.step in steps)
+                (match.step in (None, place.step.name) or is_named(match.step, path))
                 and match.visit in (None, visit)
                 and match.attempt in (None, attempt)
                 and match.iteration in (None, iteration_of(path))
@@ -167,6 +169,41 @@ class ScriptedWorld:
             else:
                 head = merged
         return JoinEnded(Millis(0), request.path, head, tuple(refused))
+
+
+def explain_unmatched(match: Match, state: State, events: Iterable[Event], *, runs_commands: bool) -> str:
+    """Why a rule that nothing matched was never used, with the places that there were. `runs_commands`: they really ran."""
+    places = [place for event in events if (place := _place_asked(event, state)) is not None]
+    named = [place for place in places if match.step is None or is_named(match.step, place[0])]
+    if match.step is not None and not named:
+        names = tuple(dict.fromkeys(place_of(path) for path, *_ in places))
+        hint = did_you_mean(match.step, names)
+        suggestion = f" ({hint})" if hint else ""
+        return f'nothing at "{match.step}" was asked{suggestion}; there were: {", ".join(names) or "none"}'
+    answerable = [place for place in named if not (runs_commands and place[3])]
+    if named and not answerable:
+        return f'"{match.step}" is a command, which really runs in a test'
+    fits = [
+        path
+        for path, visit, attempt, _ in answerable
+        if match.visit in (None, visit)
+        and match.attempt in (None, attempt)
+        and match.iteration in (None, iteration_of(path))
+    ]
+    if fits and match.prompt is None:
+        return f"an earlier rule answers {fits[0]}"
+    what = "another prompt" if fits else "other numbers"
+    listed = ", ".join(f"{path} visit {visit} attempt {attempt}" for path, visit, attempt, _ in answerable)
+    return f"there were only places with {what}: {listed or 'none'}"
+
+
+def _place_asked(event: Event, state: State) -> tuple[Address, int, int, bool] | None:
+    """The address, the visit and the attempt that a rule can name, and whether it is a command."""
+    if not isinstance(event, AttemptStarted | ApprovalAsked | WaitStarted):
+        return None
+    attempt = event.attempt if isinstance(event, AttemptStarted) else 1
+    visit, attempt = judged_attempt(event.path) or (_visit(state, event.path), attempt)
+    return event.path, visit, attempt, isinstance(state.instances[event.path].place.step.verb, Command)
 
 
 def _visit(state: State, path: Address) -> int:

@@ -113,7 +113,8 @@ def test_a_rule_that_never_matched_is_reported(tmp_path: Path) -> None:
 
     rehearsal = rehearse(open_workflow(tmp_path / "flow.yaml"), tmp_path / "cast.yaml", inputs={})
 
-    assert rehearsal.unplayed == (2,)
+    [(line, reason)] = rehearsal.unplayed
+    assert (line, 'did you mean "work"?' in reason) == (2, True)
 
 
 @pytest.mark.parametrize(

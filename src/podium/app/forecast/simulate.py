@@ -13,7 +13,7 @@ from podium.core.model import Workflow
 from podium.fast_dataclass import dataclass
 from podium.simulate.random_world import Odds
 from podium.simulate.run import simulate
-from podium.simulate.scripted_world import ScriptedWorld
+from podium.simulate.scripted_world import ScriptedWorld, explain_unmatched
 from podium.simulate.statistics import RunStatistics, simulate_runs
 from podium.views.run.trace import Trace, trace
 from podium.workflow.scripted.cast import NO_CAST, line_of, read_cast
@@ -21,10 +21,10 @@ from podium.workflow.scripted.cast import NO_CAST, line_of, read_cast
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A run of a cast; `unplayed` are the lines of rules that nothing asked for."""
+    """A run of a cast; `unplayed` are the lines of rules that nothing asked for, each with the reason."""
 
     run: Trace
-    unplayed: tuple[int, ...] = ()
+    unplayed: tuple[tuple[int, str], ...] = ()
 
 
 def rehearse(
@@ -37,7 +37,12 @@ def rehearse(
     """One run in which everybody says what the cast says, and everything else goes well."""
     world = ScriptedWorld(NO_CAST if cast is None else read_cast(cast))
     run = simulate(workflow, world, inputs=assumed(workflow, inputs), env=env)
-    unplayed = () if cast is None else tuple(line_of(cast, rule) for rule in world.unmatched_rules())
+    rules = () if cast is None else world.unmatched_rules()
+    unplayed = tuple(
+        (line_of(cast, rule), explain_unmatched(rule.match, run.state, run.events, runs_commands=False))
+        for rule in rules
+        if cast is not None
+    )
     return Rehearsal(trace(run.events), unplayed)
 
 

@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
 from podium.app.workflow_tests.play import Played, SentPrompt
@@ -14,7 +15,7 @@ from podium.core.expressions.values import plain_json
 from podium.fast_dataclass import dataclass
 from podium.views.run.view import RunView, StepView
 from podium.workflow.problems import did_you_mean
-from podium.workflow.scripted.cast import place_of
+from podium.workflow.scripted.cast import is_named, place_of
 from podium.workflow.scripted.test_file import (
     Bounds,
     Expect,
@@ -95,9 +96,7 @@ def _is_top(step: StepView) -> bool:
 
 def _step(path: str, words: StepWords, view: RunView) -> Iterator[Failure]:
     about = f"steps.{path}"
-    last = next(
-        (step for step in reversed(view.steps) if path in (step.path, without_visit(step.path))), None
-    )
+    last = _last_step(path, view)
     if last is None:
         names = [step.path for step in view.steps]
         hint = did_you_mean(path, names) or f"there are {', '.join(names)}"
@@ -114,6 +113,14 @@ def _step(path: str, words: StepWords, view: RunView) -> Iterator[Failure]:
     yield from _text(f"{about}.message", words.message, last.words)
     if words.has("output"):
         yield from _value(f"{about}.output", words.output, last.result.get("output"))
+
+
+def _last_step(written: str, view: RunView) -> StepView | None:
+    """The last visit of the step at this address, else the last place that a rule of the cast would mean by it."""
+    steps = view.steps[::-1]
+    exact = (step for step in steps if written in (step.path, without_visit(step.path)))
+    named = (step for step in steps if step.role != "gates" and is_named(written, step.path))
+    return next(exact, None) or next(named, None)
 
 
 def _prompt(expected: PromptWords, played: Played) -> Iterator[Failure]:
@@ -135,16 +142,19 @@ def _prompt(expected: PromptWords, played: Played) -> Iterator[Failure]:
 
 def _is_meant(expected: PromptWords, sent: SentPrompt) -> bool:
     return (
-        expected.step in (sent.path, place_of(sent.path), place_of(sent.path).rpartition("/")[2])
+        is_named(expected.step, sent.path)
         and expected.visit in (None, sent.visit)
         and expected.attempt in (None, sent.attempt)
     )
 
 
 def _questions(expected: tuple[QuestionWords, ...], played: Played) -> Iterator[Failure]:
-    actual = [place_of(answered.path) for answered in played.questions]
-    lines = [question.step for question in expected]
-    if lines != actual:
+    pairs = zip_longest((question.step for question in expected), (each.path for each in played.questions))
+    if not all(
+        written is not None and path is not None and is_named(written, path) for written, path in pairs
+    ):
+        actual = [place_of(answered.path) for answered in played.questions]
+        lines = [question.step for question in expected]
         yield Failure("questions", "other people were asked", _difference(lines, actual))
         return
     for number, (question, answered) in enumerate(zip(expected, played.questions, strict=True), start=1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from podium.ports.runtime import DrivenRun
 from podium.runtime.question_text import question_renderer
 from podium.runtime.status import exit_of, status_of
 from podium.simulate.scripted_world import ScriptedWorld as World
+from podium.simulate.scripted_world import explain_unmatched
 from podium.tasks.excerpt import visit_of
 from podium.views.run.builder import run_view
 from podium.views.run.trace import Trace, trace
@@ -74,7 +75,8 @@ class Played:
     files: dict[str, str] = field(default_factory=dict)
     artifacts: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
-    unplayed: tuple[DocPath, ...] = ()
+    unplayed: Mapping[DocPath, str] = field(default_factory=dict)
+    """The rules that nothing matched, each with the reason."""
     folder: Path | None = None
 
 
@@ -123,7 +125,11 @@ def _play(test: TestProject, project: Project, actor: Any, played: Played) -> No
     _look(played, started, people)
     if test.cast is not None:
         used = actor.played if actor is not None else set()
-        played.unplayed = tuple(rule.path for rule in people.world.unmatched_rules() if rule.path not in used)
+        played.unplayed = {
+            rule.path: explain_unmatched(rule.match, state, people.events, runs_commands=True)
+            for rule in people.world.unmatched_rules()
+            if rule.path not in used
+        }
 
 
 def _alarm(limit: Millis) -> Callable[[], Any]:

@@ -135,7 +135,7 @@ def _unplayed(case: Case, played: Played) -> Iterator[Failure]:
         return
     own = {rule.path for rule in case.test.cast}
     document = yaml.read(case.file)
-    for path in played.unplayed:
+    for path, reason in played.unplayed.items():
         if path in own:
             line = document.position(path).line
-            yield Failure("cast", f"the rule at line {line} was never played; is its step spelled right?")
+            yield Failure("cast", f"the rule at line {line} was never played: {reason}")

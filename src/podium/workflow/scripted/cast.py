@@ -5,7 +5,7 @@
     - match: {step: review/reviewer}
       verdict: {decision: reject, score: 4, findings: [{severity: major, issue: no test}]}
 
-`step` is a step's name, or its address without numbers (`each/test`, `implement/tests` for a gate); `visit`, `attempt`
+`step` is a step's name, or its address with or without numbers (`each/test`, `implement/tests` for a gate); `visit`, `attempt`
 and `iteration` are numbers (for a gate: those of the step it judges). The list may also be under `rules`, next to
 `files`, the tree at the start.
 """
@@ -96,6 +96,13 @@ def line_of(path: FilePath, rule: Rule) -> int:
 def read_cast(path: FilePath) -> Cast:
     """Reads a cast; every mistake is reported with its line."""
     return read_or_raise(Cast, yaml.read(path), under="rules")
+
+
+def is_named(written: str, path: str) -> bool:
+    """Whether a rule or an expectation means this address: by the whole of it, without its visit, without all of its numbers,
+    or by the name of the step alone."""
+    place = place_of(path)
+    return written in (path, re.sub(r"~\d+$", "", path), place, place.rpartition("/")[2])
 
 
 def place_of(path: str) -> str:

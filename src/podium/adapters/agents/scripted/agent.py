@@ -30,10 +30,10 @@ from podium.workflow.schema.fields import DocPath
 from podium.workflow.scripted.cast import (
     Cast,
     Rule,
+    is_named,
     iteration_of,
     judged_attempt,
     line_of,
-    place_of,
     read_cast,
 )
 
@@ -152,7 +152,7 @@ def _matches(rule: Rule, request: AgentRequest, path: Path) -> bool:
     match = rule.match
     visit, attempt = judged_attempt(request.path) or (request.visit, request.attempt)
     return (
-        match.step in (None, request.step, place_of(request.path), request.path)
+        (match.step in (None, request.step) or is_named(match.step, request.path))
         and match.visit in (None, visit)
         and match.attempt in (None, attempt)
         and match.iteration in (None, iteration_of(request.path))

@@ -67,8 +67,8 @@ def command(
         _tell_statistics(statistics, as_json)
         return 0
     rehearsal = rehearse(workflow, cast, inputs=values, env=around)
-    for line in rehearsal.unplayed:
-        click.echo(f"{cast}:{line}: nothing in this run matched this rule", err=True)
+    for line, reason in rehearsal.unplayed:
+        click.echo(f"{cast}:{line}: nothing in this run matched this rule: {reason}", err=True)
     run = rehearsal.run
     click.echo(json.dumps(_run_data(run), indent=2)) if as_json else _tell_run(run)
     return EXIT_WAITING if run.exit is None else run.exit
