@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims routes thorough formats fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims routes memory thorough formats fuzz bench requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -27,6 +27,7 @@ POINTS ?= 60
 PAIRS ?= 4
 RUNS ?= 2000
 SCHEDULES ?= 10000
+MEMORIES ?= 200
 REAL ?= 50
 FILES ?= 5000
 FULL ?=
@@ -115,6 +116,10 @@ claims: setup ## parallel work on the same files: SCHEDULES=10000 simulated, REA
 
 routes: setup ## work of passed steps in SCHEDULES=10000 random workflows with routes; SEED=7 for others
 	@PODIUM_RUNS=$(SCHEDULES) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/core/test_kept_work.py
+
+memory: setup ## MEMORIES=200 overlapping runs that share a memory, some killed, through the command; SEED=7
+	@PODIUM_MEMORY_RUNS=$(MEMORIES) PODIUM_SEED=$(SEED) $(PYTEST) tests/git/test_memory.py -k lost
+	@PODIUM_MEMORY_RUNS=$(MEMORIES) PODIUM_SEED=$(SEED) $(PYTEST) tests/e2e/test_memory.py -k overlap
 
 thorough: setup ## every property on new random examples for SECONDS=300; prints its seeds
 	@$(PY) tools/thorough.py --seconds $(SECONDS) $(if $(filter-out 1,$(SEED)),--seed $(SEED))

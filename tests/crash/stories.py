@@ -229,6 +229,22 @@ steps:
     '- match: {step: write}\n  write: {code.txt: "good\\n"}\n  cost_usd: 0.25\n',
     landed=1,
 )
+MEMORY: Final = Story(
+    """\
+steps:
+  learn:
+    run: {script: "echo one >> $PODIUM_MEMORY/lessons.md"}
+    memory: lessons
+  both:
+    parallel: 2
+    steps:
+      left: {run: {script: "echo left > $PODIUM_MEMORY/left.md"}, memory: lessons}
+      right: {run: {script: "echo right > $PODIUM_MEMORY/right.md"}, memory: lessons}
+  more:
+    run: {script: "echo two >> $PODIUM_MEMORY/lessons.md"}
+    memory: lessons
+""",
+)
 SANDBOXED_LANDING: Final = Story(LANDING.steps, LANDING.cast, landed=1, sandbox="auto")
 
 STORIES: Final = {
@@ -243,6 +259,7 @@ STORIES: Final = {
     "for_each": FOR_EACH,
     "landing": LANDING,
     "landing_in_sandbox": SANDBOXED_LANDING,
+    "memory": MEMORY,
 }
 
 # Takes several times as long as the others: for kills at random moments.

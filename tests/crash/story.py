@@ -113,6 +113,10 @@ def assert_whole(project: Project, run: RunId, *, landed: int = 1, podium: Podiu
     assert project.git("rev-list", "--count", "main") == str(1 + landed)
     assert project.git("status", "--porcelain") == ""
     project.git("fsck", "--no-dangling")
+    for memory in project.git("for-each-ref", "--format=%(refname)", "refs/podium/memory").splitlines():
+        assert project.git("rev-list", "--count", memory) == "1"
+        texts = {name: project.git("show", f"{memory}:{name}.md") for name in ("lessons", "left", "right")}
+        assert texts == {"lessons": "one\ntwo", "left": "left", "right": "right"}
     assert project.marked() == []
     assert project.inhabitants() == []
     assert project.leftovers() == []

@@ -49,7 +49,7 @@ def parameters(command: click.Command, name: str) -> Iterator[tuple[str, click.P
 EXPECTED = {
     "run": {"complete_run", "complete_open_run", "complete_run_or_folder"},
     "step": {"complete_step", "complete_question"},
-    "file": {"complete_workflow"},
+    "file": {"complete_workflow", "complete_memory_file"},
     "files": {"complete_workflow"},
     "sandbox": {"complete_sandbox"},
     "retry_from": {"complete_step"},

@@ -53,6 +53,11 @@ def exported() -> None:
     printed("export", "latest", "out")
 
 
+def remembered() -> None:
+    done = CliRunner().invoke(podium, ("memory", "edit", "lessons", "a.md"), input="note\n")
+    assert done.exit_code == 0, done.output
+
+
 def with_tests() -> None:
     Path("flow.test.yaml").write_text("podium: 1\ntests: {good: {}, bad: {expect: {exit: 1}}}\n", "utf-8")
 
@@ -86,6 +91,10 @@ CASES: dict[str, Case] = {
     "roles show": (None, ("roles", "show", "planner", "--json"), "role"),
     "roles check": (None, ("roles", "check", "--json"), "problems"),
     "roles install": (None, ("roles", "install", "mine.yaml", "--yes", "--json"), "role_pack"),
+    "memory list": (remembered, ("memory", "list", "--json"), "memories"),
+    "memory show": (remembered, ("memory", "show", "lessons", "--json"), "memory"),
+    "memory edit": (remembered, ("memory", "edit", "lessons", "a.md", "--delete", "--json"), "memory"),
+    "memory delete": (remembered, ("memory", "delete", "lessons", "--yes", "--json"), "memory"),
     "init": (None, ("init", "--template", "mvp", "--yes", "--json"), "init"),
     "prompt": (None, ("prompt", "told.yaml", "write", "--json"), "prompt"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
@@ -123,6 +132,22 @@ def test_each_line_of_events_conforms(project: Project) -> None:
     assert len(lines) > 10
     for line in lines:
         conforms(json.loads(line), "events")
+
+
+def test_a_run_names_the_memories_that_it_used(project: Project) -> None:
+    project.flow('  a: {run: {script: "echo x > $PODIUM_MEMORY/a.md"}, memory: lessons}\n')
+    parked()
+    data = json.loads(printed("show", "--json"))
+
+    conforms(data, "run")
+    (memory,) = data["memories"]
+    assert (memory["name"], memory["used"], memory["conflicts"], memory["error"]) == (
+        "lessons",
+        None,
+        [],
+        None,
+    )
+    assert len(memory["stored"]) == 40
 
 
 @pytest.mark.parametrize(("command", "value"), [("answer", '"x"'), ("signal", "")])

@@ -18,7 +18,7 @@ from podium.core.expressions.nodes import ExprError, Names, NeedFact
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import MAX_ELEMENTS
 from podium.core.globs import glob_matches
-from podium.core.types import Tree
+from podium.core.types import MEMORY_FACTS, Tree
 from podium.errors import PathViolation
 from podium.files.inside import inside
 from podium.files.path_rules import path_fault
@@ -32,6 +32,13 @@ from podium.tasks.task_names import TaskNames
 
 async def find(task: FactTask, host: Host) -> FactsFound:
     query = task.query
+    if query.function in MEMORY_FACTS:
+        from podium.attempt.workspace import memory  # Few workflows have one.
+
+        value: Any = await to_thread.run_sync(
+            memory.find_fact, host, query.function, query.argument, task.memory
+        )
+        return FactsFound(host.now(), query.path, query.function, query.argument, query.tree, value)
     value = await answer(host, (query.function, query.argument), query.tree)
     return FactsFound(host.now(), query.path, query.function, query.argument, query.tree, value)
 

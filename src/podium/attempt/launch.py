@@ -96,6 +96,7 @@ def environment(
         {
             **own,
             **{f"PODIUM_PORT_{number}": str(port) for number, port in enumerate(workspace.ports, start=1)},
+            **({} if workspace.memory is None else {"PODIUM_MEMORY": str(workspace.memory)}),
             **extra,
             "HOME": str(workspace.home),
             "TMPDIR": str(workspace.tmp),
@@ -163,8 +164,10 @@ def _policy(
     sandbox = step.settings.sandbox
     allowed = step.settings.network if network is None else network
     cpu = fill(sandbox.cpu, names)
+    own = (workspace.home, workspace.tmp)
+    folders = own if workspace.memory is None else (*own, workspace.memory)
     return SandboxPolicy(
-        writable=(workspace.home, workspace.tmp),
+        writable=folders,
         mounts=(*_mounts(host, step, workspace), *(Mount(path, path, origin="host") for path in reads)),
         hidden=(host.state_dir,) if workspace.kind == "project" and host.state_dir.is_dir() else (),
         network="open" if allowed == "open" else tuple(allowed or ()),
@@ -172,7 +175,7 @@ def _policy(
         cpus=float(cpu) if isinstance(cpu, int | float) else None,
         processes=_bound(sandbox, "processes"),
         disk=DiskBound(
-            folders=(workspace.folder, workspace.home, workspace.tmp),
+            folders=(workspace.folder, *folders),
             bytes=_bound(sandbox, "disk"),
             files=_bound(sandbox, "files"),
             since_ns=workspace.opened_ns,

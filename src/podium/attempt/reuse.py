@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from anyio import to_thread
 
 from podium.attempt.host import Host
+from podium.attempt.workspace.memory import keep_memory_tree
 from podium.attempt.workspace.workspace import keep_attempt
 from podium.core.events import AttemptEnded, JoinEnded
 from podium.core.payloads import Amounts
@@ -52,6 +53,11 @@ def _answer(host: Host, task: AttemptTask, key: str) -> AttemptEnded | None:
     answer = next(same, None)
     if answer is None:
         return None
+    if host.repository is not None and answer.memory is not None:
+        if not has_tree(host.repository, answer.memory.after):
+            return None
+        if not host.is_rehearsal:
+            keep_memory_tree(host, host.repository, task.started, answer.memory.after)
     if host.repository is not None and answer.tree is not None:
         if not has_tree(host.repository, answer.tree):
             return None

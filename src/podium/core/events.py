@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from podium.core.payloads import (
     Amounts,
     ChosenRoute,
+    MemoryChange,
     RefusedMember,
     Result,
     Verdict,
@@ -123,6 +124,8 @@ class AttemptEnded:
     """The earlier run that this answer was reused from, at no cost; empty if this run produced it."""
     protected: tuple[str, ...] = ()
     """Changed files that are accepted only if a person allows it; nothing else is wrong with them."""
+    memory: MemoryChange | None = None
+    """What the attempt did to the memory of its step; it counts if the step passes with this attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +331,7 @@ class StepEnded:
     message: str = ""
     score: float | None = None
     route: ChosenRoute | None = None
+    memory: MemoryChange | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,6 +337,8 @@ class Step:
     """Globs of the files the step may change: () is none, None (undeclared) is all."""
     on_fail: Literal["retry", "block"] = "retry"
     """For gates only: whether another attempt may follow when the gate fails."""
+    memory: str = ""
+    """The memory that its attempts read and write; for agents that do not judge, and commands that are no gates."""
     repeatable: bool = True
     """False (`recovery: ask`): if a crash interrupts the step, a person must allow it to run again."""
     has_worker: bool = False

@@ -164,6 +164,29 @@ class RunFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """What an attempt did to the memory that its step names, as the trees before and after."""
+
+    name: str
+    before: Tree
+    after: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class RunMemory:
+    """A memory as a run sees it: the version at its first use, and what passed steps have done to it since."""
+
+    name: str
+    tip: str | None
+    """The commit that the run uses; empty if the memory did not exist, None if it could not be read."""
+    tree: Tree = Tree("")
+    changes: tuple[MemoryChange, ...] = ()
+    """In the order in which their steps passed; parallel steps may have started from the same tree."""
+    merge: Mapping[str, Any] | None = None
+    """How the changes were merged into the stored memory at the end of the run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """A reviewer's typed answer and the tree it judged."""
 

@@ -31,7 +31,7 @@ from podium.core.events import (
     StepEnded,
 )
 from podium.core.model import Step
-from podium.core.payloads import Amounts, Rebase, RefusedMember, StepFailure
+from podium.core.payloads import Amounts, Rebase, RefusedMember, RunMemory, StepFailure
 from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
 from podium.core.types import Address, MicroUsd, Millis, Role, Tree
@@ -41,7 +41,6 @@ JoinStatus: TypeAlias = Literal["queued", "joined"] | RefusedMember | None
 """The progress of merging a member's tree onto the head of its scope."""
 
 Phase: TypeAlias = Literal["ready", "open", "working", "answered", "paused", "waiting", "ended"]
-
 
 Order: TypeAlias = Literal["seq", "dag", "many", "repeat"]
 """How a scope enters its children: one after another, by needs, in parallel, or in rounds."""
@@ -323,6 +322,7 @@ class State:
     """The ids of disputed tests that a judge has accepted."""
     rebased: TakenRebase | None = None
     """The newest move of the work onto a branch that had moved."""
+    memories: tuple[RunMemory, ...] = ()
     ended: RunEnded | None = None
 
     def __repr__(self) -> str:

@@ -114,3 +114,9 @@ IN_PLACE: Final = "in_place"
 
 TO_A_PERSON: Final = "person:"
 """The prefix of `about` in advice that a person is asked for, because the advisor gave no valid decision."""
+
+PIN_MEMORY: Final = "memory"
+"""The fact that names the version of a memory which a run uses."""
+MERGE_MEMORY: Final = "merge_memory"
+"""The fact that says how the changes of a run were merged into the stored memory."""
+MEMORY_FACTS: Final = (PIN_MEMORY, MERGE_MEMORY)

@@ -100,6 +100,8 @@ class AgentRequest:
     cwd: Path
     home: Path
     """A new folder for this attempt only."""
+    memory: Path | None = None
+    """A folder outside its workspace that it may read and write, if the step names a memory."""
     tools: tuple[str, ...] | None = None
     resumable: bool = False
     """Whether a later attempt may continue this conversation."""

@@ -25,12 +25,14 @@ from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
 from podium.core.state import State
 from podium.core.turn import turn
-from podium.core.types import Address, Millis
+from podium.core.types import MEMORY_FACTS, Address, Millis
 from podium.fast_dataclass import dataclass
 from podium.simulate.world import World
 
 MAX_TURNS = 1_000_000
 SIMULATED: Final = RunFacts("simulated", "", branch="main", base="base", date="2026-01-01")
+NO_MEMORY: Final = {"tip": "", "tree": ""}
+"""Simulated steps find every memory empty, and leave nothing in it."""
 CANCEL_DELAY = Millis(50)
 """How long a cancelled worker takes to confirm that it has ended."""
 
@@ -147,7 +149,7 @@ def perform(effect: Effect, state: State, world: World, clock: _Clock) -> None:
             if arrival is not None:
                 clock.after(arrival.after, arrival.message)
         case FindFact(query=query):
-            value = world.fact(query, state)
+            value = NO_MEMORY if query.function in MEMORY_FACTS else world.fact(query, state)
             clock.at(
                 clock.now,
                 FactsFound(clock.now, query.path, query.function, query.argument, query.tree, value),

@@ -14,12 +14,14 @@ from podium.core.effects import (
     StartTimer,
     Watch,
 )
-from podium.core.events import AttemptStarted, JoinAsked, WaitStarted
+from podium.core.events import AttemptStarted, FactsAsked, JoinAsked, WaitStarted
 from podium.core.model import Agent, Command, Git, Step, Wait, Write
+from podium.core.payloads import RunMemory
 from podium.core.queries.graph import tree_in_view, workflow_of
+from podium.core.queries.memories import memory_of
 from podium.core.queries.names import InstanceNames
 from podium.core.state import Instance, Leaf, State
-from podium.core.types import Address, Tree
+from podium.core.types import MERGE_MEMORY, Address, Tree
 from podium.tasks.command_work import command_work_of, facts_of, rechecks_of, rechecks_of_merged
 from podium.tasks.landings import land_work_of
 from podium.tasks.prior_results import PriorResults, timeless
@@ -48,13 +50,17 @@ def task_of(effect: Effect, state: State, prior: PriorResults | None = None) -> 
         case Watch(wait=waiting):
             return _watch_task(waiting, state)
         case FindFact(query=question):
-            return FactTask(question)
+            return FactTask(question, _memory_to_merge(question, state))
         case JoinTrees(join=join):
             return _join_task(join, state, prior)
         case CancelAttempt() | StartTimer() | AskPerson():
             return None
         case _:
             assert_never(effect)
+
+
+def _memory_to_merge(question: FactsAsked, state: State) -> RunMemory | None:
+    return memory_of(state, question.argument) if question.function == MERGE_MEMORY else None
 
 
 def attempt_task(
@@ -72,6 +78,7 @@ def attempt_task(
         prior=() if prior is None else tuple(prior.attempts.get(started.path, ())),
         prior_run="" if prior is None else prior.run,
         by_hand=by_hand,
+        memory=memory_of(state, leaf.place.step.memory),
         visit_start=leaf.place.start if leaf.place.keeps_head else None,
     )
 

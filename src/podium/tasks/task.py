@@ -14,7 +14,7 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.model import Agent, Step
-from podium.core.payloads import Author
+from podium.core.payloads import Author, RunMemory
 from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.core.types import Address, Tree, VerdictForm
 from podium.fast_dataclass import dataclass
@@ -219,6 +219,8 @@ class AttemptTask:
     """Results of an earlier run at this address; reused if the request is identical."""
     prior_run: str = ""
     by_hand: bool = False
+    memory: RunMemory | None = None
+    """The memory that the step names, as the run knows it."""
     visit_start: Tree | None = None
     """The head at the start of the visit, if a step that passed led back: it has only work that was allowed."""
 
@@ -271,6 +273,8 @@ class WatchTask:
 @dataclass(frozen=True, slots=True)
 class FactTask:
     query: FactsAsked
+    memory: RunMemory | None = None
+    """The memory to merge, if that is the question."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ _DESCRIPTIONS: Final = {
     "inputs": "Values that a run is started with",
     "join": "How the trees of parallel members are combined",
     "limits": "Hard limits",
+    "memory": "A folder of text that outlives the run; the step reads and writes it",
     "needs": "Steps that must pass or end first; makes the block a graph",
     "on": "Where each outcome leads",
     "output": "The contract of the step's result, and the type of steps.X.output",

@@ -131,7 +131,7 @@ def test_every_text_key_of_a_step_is_classified() -> None:
     )
     others = set(
         "coverage must_fail_before baseline exit_codes pass min_score bar veto approvals remind escalate timeout continuity"
-        " no_change estimate join limits recovery required".split()
+        " no_change estimate join limits recovery required memory".split()
     )
 
     assert set(known_keys(Step)) - placed - values - others == set()

@@ -93,6 +93,12 @@ def test_gates_of_roles_and_named_gates_are_checked() -> None:
     ("keys", "message"),
     [
         ({"human": "x", "junit": "r"}, '"junit" belongs to "run", not to "human"'),
+        ({"check": "x", "memory": "m"}, '"memory" belongs to "agent" or "run", not to "check"'),
+        ({"review": "x", "memory": "m"}, '"memory" belongs to "agent" or "run", not to "review"'),
+        (
+            {"agent": "human", "memory": "m"},
+            '"memory" cannot be used with "agent: human": a person works where no memory is mounted',
+        ),
         ({"run": "x", "level": "auto"}, '"level" belongs to "review" or "human", not to "run"'),
         ({"role": "x", "component": {"run": "x"}}, '"component" belongs to "build", not to "role"'),
         ({"check": "x", "prompt": "y"}, '"prompt" belongs to "agent" or "review", not to "check"'),

@@ -36,6 +36,13 @@ def test_an_invalid_duration_is_refused(text: Any) -> None:
         scalars.duration(text)
 
 
+@pytest.mark.parametrize("name", ["Lessons", "../x", "", "9a", "a" * 64, 5, "a/b", "a.b"])
+def test_an_invalid_name_of_a_memory_is_refused(name: Any) -> None:
+    assert scalars.memory_name("build-notes_2") == "build-notes_2"
+    with pytest.raises(InvalidValue):
+        scalars.memory_name(name)
+
+
 @pytest.mark.parametrize(
     ("text", "count"), [("200k", 200_000), ("2M", 2_000_000), ("1.5k", 1_500), (7, 7), (0, 0)]
 )

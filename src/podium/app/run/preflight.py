@@ -272,9 +272,14 @@ def check_branch(workflow: Workflow, branch: str) -> None:
             )
 
 
-def check_remote(workflow: Workflow, repository: Repository | None) -> None:
-    """Raises ConfigurationError for a step that opens a pull request where nothing can be pushed to."""
+def check_repository(workflow: Workflow, repository: Repository | None) -> None:
+    """Raises ConfigurationError for a step that needs git, or that opens a pull request where nothing can be pushed to."""
     for step in _all(top_steps(workflow)):
+        if step.memory and repository is None:
+            raise ConfigurationError(
+                f'"{step.name}" uses the memory "{step.memory}", and this is not a git repository',
+                hint="memories are kept in git: run git init",
+            )
         if isinstance(step.verb, Git) and step.verb.pull_request is not None and step.verb.push is None:
             if repository is None:
                 raise ConfigurationError(

@@ -19,7 +19,7 @@ from podium.app.run.preflight import (
     agents_not_ready,
     agents_without_price,
     check_branch,
-    check_remote,
+    check_repository,
     masked_env,
     needs_sandbox,
     reject_secret_values,
@@ -150,7 +150,7 @@ def start_run(
     tree, facts, uncommitted = _base(host, workflow, request)
     if host.repository is not None:
         check_branch(workflow, facts.branch)
-        check_remote(workflow, host.repository)
+    check_repository(workflow, host.repository)
     history = history_for(project.runtime, workflow) if request.history is None else request.history
     facts = replace(
         facts,

@@ -56,7 +56,11 @@ def _failures(expect: Expect, played: Played) -> Iterator[Failure]:
         yield from _prompt(prompt, played)
     if expect.questions is not None:
         yield from _questions(expect.questions, played)
-    for name, files in (("files", played.files), ("artifacts", played.artifacts)):
+    for name, files in (
+        ("files", played.files),
+        ("artifacts", played.artifacts),
+        ("memory", played.memory),
+    ):
         for path, file_words in expect.get(name).items():
             yield from _file(f"{name}.{path}", file_words, files, path)
     for key, value in expect.outputs.items():

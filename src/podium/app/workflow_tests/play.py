@@ -14,6 +14,7 @@ import anyio
 from podium.app.run.drive import Observer
 from podium.app.run.start import RunRequest, StartedRun
 from podium.app.workflow_tests.stage import TestProject, stage
+from podium.attempt.workspace.memory import shown_contents
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
 from podium.core.messages import Approve, Signal
@@ -22,6 +23,7 @@ from podium.core.state import Leaf, State
 from podium.core.types import Address, Millis, Tree
 from podium.errors import PodiumError
 from podium.fast_dataclass import dataclass
+from podium.git.memory import list_memories
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
 from podium.git.trees.snapshot import read_blobs
@@ -74,6 +76,8 @@ class Played:
     questions: list[AnsweredQuestion] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     artifacts: dict[str, str] = field(default_factory=dict)
+    memory: dict[str, str] = field(default_factory=dict)
+    """By NAME/FILE."""
     outputs: dict[str, Any] = field(default_factory=dict)
     unplayed: Mapping[DocPath, str] = field(default_factory=dict)
     """The rules that nothing matched, each with the reason."""
@@ -205,7 +209,18 @@ def _look(played: Played, started: StartedRun, people: ScriptedPeople) -> None:
     played.outputs = dict(played.view.outputs)
     played.prompts = tuple(_prompts(started.host.run_dir / "agent_logs", people.state))
     played.artifacts = _texts_below(started.host.artifacts_dir)
+    played.memory = _remembered(started)
     played.files = {} if played.view.tree is None else _texts_of(started, Tree(played.view.tree))
+
+
+def _remembered(started: StartedRun) -> dict[str, str]:
+    repository = started.host.repository
+    assert repository is not None  # A stage is a repository of its own.
+    return {
+        f"{memory.name}/{path}": content.decode("utf-8")
+        for memory in list_memories(repository)
+        for path, content in shown_contents(repository, memory.tree).items()
+    }
 
 
 def _why(view: RunView) -> str:

@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from podium.app.memories import start_edit, store_file
 from podium.app.paths import project_root
 from podium.attempt.workspace.toolchain import FOLDERS, is_editable
 from podium.core.types import Millis, Tree
@@ -42,6 +43,7 @@ class TestProject:
     vars: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    memory: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     no_human: bool = False
     timeout: Millis = DEFAULT_TIMEOUT
 
@@ -69,6 +71,7 @@ def staged(path: Path, file: TrialFile, name: str, test: Trial) -> TestProject:
         vars={**file.vars, **test.vars},
         env={**file.env, **test.env},
         files={**file.files, **test.files},
+        memory={**file.memory, **test.memory},
         no_human=test.no_human or file.no_human,
         timeout=test.timeout or file.timeout or DEFAULT_TIMEOUT,
     )
@@ -97,6 +100,9 @@ def stage(test: TestProject, *, keep: bool = False) -> Iterator[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(content, "utf-8")
         _commit(folder)
+        for name, contents in test.memory.items():
+            for path, content in contents.items():
+                store_file(folder, start_edit(folder, name), path, content)
         _lend(test.project, folder)
         yield folder
     finally:

@@ -13,7 +13,7 @@ from podium.attempt.host import Host
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.model import Agent, Step
-from podium.core.types import VerdictForm
+from podium.core.types import Tree, VerdictForm
 from podium.fast_dataclass import dataclass
 from podium.ports.agent import AgentRequest, AgentResult, ImageInput, OutputParser, Progress, ProgressKind
 from podium.process.launch import Finished
@@ -36,6 +36,8 @@ class AgentExchange:
     files: Mapping[str, str] = field(default_factory=dict)
     """Answers of earlier steps that the prompt names as files."""
     images: tuple[ImageInput, ...] = ()
+    memory: Tree | None = None
+    """The content of the memory that the step names."""
     request: AgentRequest | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many texts that look like secrets were removed from the prompts, by rule."""

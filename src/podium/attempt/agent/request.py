@@ -45,6 +45,7 @@ def request_of(
         root=workspace.mount_path,
         cwd=folder_of(step, attempt.names, workspace),
         home=workspace.home,
+        memory=workspace.memory,
         tools=step.settings.tools,
         resumable=keeps_session(attempt),
         session=session,

@@ -42,6 +42,7 @@ from podium.attempt.prompt import build
 from podium.attempt.resources import explain_resources
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
+from podium.attempt.workspace.memory import folder_of, open_memory, tree_of_memory, with_memory
 from podium.attempt.workspace.workspace import Workspace, open_workspace, start_of
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import Value, fill_argv
@@ -119,6 +120,7 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
         result: AttemptResult = {"message": worker.message}
         return attempt_ended(host, started, "unavailable", "unavailable", result=result, tree=started.start)
     attempt.exchange.worker = worker
+    attempt.exchange.memory = await tree_of_memory(host, attempt.task.memory)
     rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
     exchange = attempt.exchange
     exchange.system, exchange.prompt, exchange.removed = rendered.system, rendered.prompt, rendered.removed
@@ -143,8 +145,9 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
 def _request_parts(attempt: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, ...]:
     """Everything the answer depends on besides the trees, without the values that differ from run to run."""
     step, exchange = attempt.step, attempt.exchange
+    place = str(folder_of(attempt.host, attempt.started))
     prompts = (
-        text.replace(attempt.nonce, "").replace(attempt.host.run, "")
+        text.replace(attempt.nonce, "").replace(place, "").replace(attempt.host.run, "")
         for text in (exchange.system, exchange.prompt)
     )
     output = (step.output.kind, step.output.choices, fill_argv(step.output.files, attempt.names))
@@ -153,7 +156,8 @@ def _request_parts(attempt: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, .
     agent = (worker.agent, worker.type, worker.model, worker.config, *images)
     files = tuple(exchange.files.items())
     parts = ("agent", *agent, *prompts, *((files,) if files else ()))
-    return (*parts, schema_of(attempt), globs_of(step, attempt.names), *output, *limits)
+    remembered = () if exchange.memory is None else (exchange.memory,)
+    return (*parts, schema_of(attempt), globs_of(step, attempt.names), *output, *limits, *remembered)
 
 
 async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
@@ -165,11 +169,13 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
     kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
     tree = await to_thread.run_sync(_review_tree, attempt, worker) if attempt.verb.judge else None
     await host.write_files()
-    async with open_workspace(
-        host, started, attempt.step, kind=kind, names=attempt.names, tree=tree
-    ) as workspace:
+    async with (
+        open_workspace(host, started, attempt.step, kind=kind, names=attempt.names, tree=tree) as opened,
+        open_memory(host, started, attempt.step, attempt.exchange.memory, opened) as workspace,
+    ):
         finished = await _run(attempt, worker, workspace)
-        return await assess.assess(attempt, workspace, finished)
+        end = await assess.assess(attempt, workspace, finished)
+        return await with_memory(host, attempt.step, workspace, started, end)
 
 
 def _review_tree(attempt: AgentAttempt, worker: ResolvedAgent) -> Tree | None:

@@ -29,6 +29,7 @@ from podium.attempt.agent.sessions import keep_session, read_session_files, sess
 from podium.attempt.agent.transcript import write_request
 from podium.attempt.resources import explain_resources
 from podium.attempt.taking import Taking
+from podium.attempt.workspace.memory import open_memory, with_memory
 from podium.attempt.workspace.workspace import Workspace, capture_change, open_workspace
 from podium.core.events import AttemptEnded, AttemptTaken
 from podium.core.types import MicroUsd, Tree
@@ -54,14 +55,16 @@ async def take(attempt: AgentAttempt, worker: ResolvedAgent, taking: Taking) -> 
     taking.is_used = True
     await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
     tree = await to_thread.run_sync(_tree_to_open, attempt, taking)
-    async with open_workspace(
-        host, started, attempt.step, kind="clone", names=attempt.names, tree=tree
-    ) as workspace:
+    async with (
+        open_workspace(host, started, attempt.step, kind="clone", names=attempt.names, tree=tree) as opened,
+        open_memory(host, started, attempt.step, attempt.exchange.memory, opened) as workspace,
+    ):
         session = await to_thread.run_sync(_last_conversation, attempt, worker, taking)
         request = attempt.exchange.request = request_of(attempt, worker, workspace, session)
         taking.announce(AttemptTaken(host.now(), started.path, started.attempt, taking.by, worker.agent))
         finished = await _use_program(attempt, worker, workspace, taking, adapter, adapter.open(request))
         end = await assess.assess(attempt, workspace, finished)
+        end = await with_memory(host, attempt.step, workspace, started, end)
     return end if _start_problem(finished) else replace(end, result={**(end.result or {}), "by": taking.by})
 
 

@@ -58,6 +58,8 @@ class CommandAttempt:
     accepted: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
     """As in CommandWork."""
+    memory: Tree | None = None
+    """What the folder of its memory holds at the start."""
 
 
 @asynccontextmanager

@@ -44,11 +44,13 @@ def with_paths(repository: Repository, tree: Tree, other: Tree, paths: Iterable[
 def strip_agent_instructions(repository: Repository, tree: Tree) -> Tree:
     """The tree without files that an agent would read as its own settings or instructions."""
     listing = read_listing(trees(repository), tree)
-    gone = {path: None for path, _ in files(listing) if any(_steers(name) for name in path.split("/"))}
+    gone = {
+        path: None for path, _ in files(listing) if any(is_steering_name(name) for name in path.split("/"))
+    }
     return _edited(repository, tree, gone) if gone else tree
 
 
-def _steers(name: str) -> bool:
+def is_steering_name(name: str) -> bool:
     return name.casefold() in STEERING or name.casefold().startswith(".env")
 
 

@@ -22,6 +22,7 @@ from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
+from podium.attempt.workspace.memory import open_memory, tree_of_memory, with_memory
 from podium.attempt.workspace.workspace import CapturedChange, CaptureRefused, Workspace, capture_change
 from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.expressions.nodes import Names
@@ -50,6 +51,7 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     parts = (
         *(judging if any((attempt.claims, attempt.accepted, attempt.waived)) else ()),
         *_request_parts(attempt.step, attempt.names),
+        *(() if attempt.memory is None else (attempt.memory,)),
     )
     key = request_key(task.started, before, attempt.untouched, *parts)
     return await reuse_or(host, task, key, lambda: _run_and_check(attempt, before))
@@ -105,6 +107,7 @@ async def _command_attempt(task: AttemptTask, host: Host) -> CommandAttempt:
         has_judge=work.has_judge,
         accepted=work.accepted,
         waived=work.waived,
+        memory=await tree_of_memory(host, task.memory),
     )
 
 
@@ -123,7 +126,10 @@ async def _run_and_check(
         unmet = await _check_fails_before(attempt, before)
         if unmet is not None:
             return unmet
-    async with open_checkout(attempt, started.start) as workspace:
+    async with (
+        open_checkout(attempt, started.start) as opened,
+        open_memory(host, started, step, attempt.memory, opened) as workspace,
+    ):
         outcome = await run_in(host, started, step, names, workspace)
         if verb.junit is not None or verb.coverage is not None or attempt.is_gate:
             kept_output = await to_thread.run_sync(
@@ -141,7 +147,7 @@ async def _run_and_check(
         ended = await _verified(attempt, workspace, outcome, before)
         if ended.kind == "ok" and attempt.is_gate:
             await to_thread.run_sync(remember_pass, attempt, workspace)
-        return ended
+        return await with_memory(host, step, workspace, started, ended)
 
 
 async def _verified(

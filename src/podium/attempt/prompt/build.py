@@ -21,7 +21,7 @@ from podium.attempt.prompt.earlier_outputs import PlacedOutputs, place_outputs
 from podium.attempt.prompt.feedback import feedback_text, keep_entries
 from podium.attempt.prompt.images import images_among
 from podium.attempt.prompt.instructions import project_instructions
-from podium.attempt.prompt.packed_files import context_of, named_files
+from podium.attempt.prompt.packed_files import context_of, memory_facts, named_files
 from podium.attempt.prompt.review_material import FOLDER, material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.core import step_settings
@@ -68,10 +68,12 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
         return _scrubbed(host, persona, _literal_prompt(attempt, attempt.verb.stdin, files), {})
     own, is_placed = _own_prompt(attempt, prompt, names, files)
     images = _images(attempt, worker, files)
-    parts = [own, *_additions(attempt, names, files, [image.path for image in images])]
+    reads_files = worker is not None and not isinstance(worker.adapter, ServiceAgent)
+    attached = [image.path for image in images]
+    parts = [own, *_additions(attempt, names, files, attached, reads_files=reads_files)]
     if feedback and not is_placed:
         parts.append(feedback_text(attempt.task, entries, heading=True))
-    outputs = _outputs(attempt, worker)
+    outputs = _outputs(attempt, reads_files=reads_files)
     if outputs.facts:
         parts.append(render_partial(attempt.work.config, "outputs", outputs.facts))
     parts.append(_excerpt(attempt))
@@ -123,11 +125,11 @@ def _scrubbed(host: Host, system: str, prompt: str, files: Mapping[str, str]) ->
     return RenderedPrompt(system_text.text, prompt_text.text, dict(removed), clean)
 
 
-def _outputs(attempt: AgentAttempt, worker: ResolvedAgent | None) -> PlacedOutputs:
+def _outputs(attempt: AgentAttempt, *, reads_files: bool) -> PlacedOutputs:
     return place_outputs(
         attempt.work.outputs,
         (lambda text: quote_block(text, "output", attempt.nonce)) if attempt.verb.judge else fence,
-        reads_files=worker is not None and not isinstance(worker.adapter, ServiceAgent),
+        reads_files=reads_files,
         in_project=attempt.host.is_inplace(attempt.step),
     )
 
@@ -189,7 +191,12 @@ def _parsed(attempt: AgentAttempt, source: step_settings.Prompt) -> Prompt:
 
 
 def _additions(
-    attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFiles], images: Sequence[str]
+    attempt: AgentAttempt,
+    names: _Names,
+    files: Callable[[], TreeFiles],
+    images: Sequence[str],
+    *,
+    reads_files: bool,
 ) -> Iterator[str]:
     host, started, step, config = attempt.host, attempt.started, attempt.step, attempt.work.config
     if started.degrade:
@@ -207,6 +214,10 @@ def _additions(
             host, context, attempt.names, files(), since=since, tree=started.start, images=images
         )
         yield render_partial(config, "files", packed) if packed else ""
+    if attempt.exchange.memory is not None:
+        tree = attempt.exchange.memory
+        facts = memory_facts(host, started, step.memory, tree, has_files=reads_files)
+        yield render_partial(config, "memory", facts)
 
 
 def _excerpt(attempt: AgentAttempt) -> str:

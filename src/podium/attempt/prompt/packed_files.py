@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from podium.attempt.host import Host
 from podium.attempt.prompt.tree_files import TreeFiles
+from podium.attempt.workspace.memory import folder_of, shown_contents
+from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill_argv
 from podium.core.expressions.values import MAX_TEXT
@@ -14,6 +16,7 @@ from podium.core.globs import glob_matches
 from podium.core.step_settings import ContextSettings
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
+from podium.git.memory import MAX_BYTES, MAX_FILES
 from podium.git.trees.diff import diff
 from podium.workflow.defaults import CONTEXT_BUDGET
 from podium.workflow.prompts.quoting import fence, truncate_middle
@@ -23,6 +26,8 @@ MAX_TEXT_BYTES: Final = MAX_TEXT // 2
 """Largest size of one file or diff in a prompt, whatever the budget."""
 MIN_PIECE_BYTES: Final = 2_000
 """A shorter piece of a file is not packed."""
+MAX_MEMORY_BYTES: Final = 32_000
+"""Of a memory, in a prompt; a program reads the rest in the folder."""
 ATTACHED: Final = "(attached as an image)"
 GRAPH_WORDS: Final = ("$TARGET_IMPORTS", "$TARGET", "$INTERFACES", "$PUBLIC_API", "$INTERNALS")
 
@@ -64,6 +69,29 @@ def context_of(
         "left_out": truncate_middle(", ".join(left_out), 4000),
         "binary": truncate_middle(", ".join(binary), 4000),
         "unknown": words,
+    }
+
+
+def memory_facts(
+    host: Host, started: AttemptStarted, name: str, tree: Tree, *, has_files: bool
+) -> Mapping[str, Any]:
+    """The data of the prompt's section about a memory: as many whole files as fit, and the names of the others."""
+    assert host.repository is not None
+    contents = shown_contents(host.repository, tree)
+    room, files, left_out = MAX_MEMORY_BYTES, [], []
+    for path, content in contents.items():
+        if len(content) > room:
+            left_out.append(f"{path} ({len(content)} bytes)")
+        else:
+            room -= len(content)
+            files.append(_part(path, content.decode("utf-8")))
+    return {
+        "name": name,
+        "folder": str(folder_of(host, started)) if has_files else "",
+        "files": files,
+        "left_out": truncate_middle(", ".join(left_out), 4000),
+        "max_files": MAX_FILES,
+        "max_bytes": MAX_BYTES,
     }
 
 

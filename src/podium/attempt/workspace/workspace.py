@@ -73,6 +73,10 @@ class Workspace:
     """Outside of git: whether the project's files were listed, to tell what the step changes."""
     captured: Tree | None = None
     """The work of a person, which was captured where the person did it."""
+    memory: Path | None = None
+    """The folder of the memory that the step names, outside the workspace."""
+    memory_tree: Tree | None = None
+    """The content of that folder at the start."""
     inside: Path | None = None
     """The path at which a sandbox mounts the folder, the project's own; None without a mount."""
 

@@ -132,6 +132,7 @@ def _pass(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> StepEn
         tree=None if answer.tree == leaf.base else answer.tree,
         degraded=degraded,
         score=_score(state, leaf),
+        memory=answer.memory,
     )
 
 
@@ -335,7 +336,14 @@ def _accept_best(state: State, leaf: Leaf, failure: Failure, now: Millis) -> Eve
     tree = None if answer.tree == leaf.base else answer.tree
     score = None if leaf.best.score < 0 else leaf.best.score
     return StepEnded(
-        now, leaf.place.path, "passed", "exhausted", result=answer.result, tree=tree, score=score
+        now,
+        leaf.place.path,
+        "passed",
+        "exhausted",
+        result=answer.result,
+        tree=tree,
+        score=score,
+        memory=answer.memory,
     )
 
 

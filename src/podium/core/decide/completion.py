@@ -22,6 +22,7 @@ from podium.core.queries.graph import (
     side_of,
     workflow_of,
 )
+from podium.core.queries.memories import merge_request
 from podium.core.state import Scope, State, number_of
 from podium.core.types import CONTINUING_OUTCOMES, Address, Millis, Outcome
 
@@ -33,7 +34,8 @@ def complete_scope(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Ev
         if not isinstance(result, ScopeEnd):
             return result
         end = result
-    return _end_event(state, scope, end, now)
+    event = _end_event(state, scope, end, now)
+    return merge_request(state, event) or event
 
 
 def _apply_gates(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> Event | ScopeEnd | None:

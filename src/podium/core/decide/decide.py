@@ -29,6 +29,7 @@ from podium.core.evolve.leaves import is_by_hand
 from podium.core.model import Agent, Call, Check, Human, Set, Step, Wait
 from podium.core.queries.evaluate import try_condition, try_fill
 from podium.core.queries.graph import WORK, builders_on, live_children
+from podium.core.queries.memories import pin_request
 from podium.core.state import Instance, Leaf, Scope, State, draft, freeze
 from podium.core.types import Address, Millis, RunStatus
 
@@ -325,7 +326,7 @@ def _start_leaf(state: State, leaf: Leaf, now: Millis) -> Event | None:
         case Agent(by_hand=True) if state.started is not None and state.started.no_human:
             return events.StepEnded(now, path, "error", "no_human", 1)
         case _ if isinstance(verb, WORK) and leaf.ticket < 0:
-            return events.AttemptQueued(now, path, "ready")
+            return pin_request(state, leaf, now) or events.AttemptQueued(now, path, "ready")
         case _:
             return None
 

@@ -350,8 +350,8 @@ def _head_before(state: State, scope: Scope, stale: tuple[int, ...]) -> Tree | N
 
 
 def _is_not_ready(state: State, scope: Scope, step: Step, pending: PendingEntry) -> bool:
-    """Whether a condition or a join must be settled before the child may be queued for a slot."""
-    if step.when is not None:
+    """Whether a condition, a memory or a join must be settled before the child may be queued for a slot."""
+    if step.when is not None or step.memory:
         return True
     if scope.place.order != "dag":
         return False

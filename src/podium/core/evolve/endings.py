@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from podium.core import addresses
 from podium.core.effects import EffectKind
 from podium.core.events import StepEnded
 from podium.core.evolve.disputes import record
-from podium.core.evolve.leaves import leave_queue
+from podium.core.evolve.leaves import leave_queue, put_memory
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.guidance import after_end
 from podium.core.model import ForEach
+from podium.core.payloads import MemoryChange
 from podium.core.queries.graph import (
     HALTED,
     PRICE,
@@ -24,6 +26,7 @@ from podium.core.queries.graph import (
     side_of,
     target_after,
 )
+from podium.core.queries.memories import memory_of
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
 from podium.core.types import Address, Tree
 
@@ -57,7 +60,7 @@ def end(state: State, event: StepEnded) -> State:
         _drop_tickets(state, instance)
         ended_instance = instance._replace(phase="ended", ending=event)
     state.instances.put(event.path, ended_instance)
-    state = record(state, ended_instance, event)
+    state = _advance_memory(record(state, ended_instance, event), event)
     for kind in MAY_ASK[instance.phase]:
         state.pending.discard((kind, event.path))
     for name, value in event.sets:
@@ -65,6 +68,20 @@ def end(state: State, event: StepEnded) -> State:
     if event.reason == HALTED and event.limit_hit is not None and state.halt is None:
         state = state._replace(halt=event)
     return state if event.path == addresses.ROOT else _update_parent(state, ended_instance, event)
+
+
+def _advance_memory(state: State, event: StepEnded) -> State:
+    """Add what a passed step did to its memory."""
+    change = event.memory
+    if change is None or change.before == change.after:
+        return state
+    memory = memory_of(state, change.name)
+    assert memory is not None
+    changes = memory.changes
+    if changes and changes[-1].after == change.before:
+        # It continues the last change, so that both are one.
+        changes, change = changes[:-1], MemoryChange(change.name, changes[-1].before, change.after)
+    return put_memory(state, replace(memory, changes=(*changes, change)))
 
 
 def _drop_tickets(state: State, scope: Scope) -> None:

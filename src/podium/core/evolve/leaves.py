@@ -28,10 +28,11 @@ from podium.core.events import (
 )
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Agent, Human
-from podium.core.payloads import RefusedMember, StepFailure
+from podium.core.payloads import RefusedMember, RunMemory, StepFailure
+from podium.core.queries.memories import memory_of
 from podium.core.queries.step_failures import failing_step
 from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
-from podium.core.types import Address, AnswerKind, MicroUsd, Millis
+from podium.core.types import MEMORY_FACTS, MERGE_MEMORY, Address, AnswerKind, MicroUsd, Millis, Tree
 
 FAILURES_KEPT = 64
 ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked")
@@ -300,11 +301,33 @@ def record_facts(state: State, event: FactsAsked | FactsFound) -> State:
         return state
     if ("fact", event.path) not in state.pending:
         raise IllegalEvent(f"{event.path!r} has not requested a fact")
+    if event.function in MEMORY_FACTS:
+        state.pending.discard(("fact", event.path))
+        return _record_memory(state, event)
     # A fact holds for one tree; facts about other trees are dropped.
     facts_of_tree = (*(fact for fact in instance.facts if fact.tree == event.tree), event)
     state.instances.put(event.path, instance._replace(facts=facts_of_tree))
     state.pending.discard(("fact", event.path))
     return state
+
+
+def _record_memory(state: State, event: FactsFound) -> State:
+    """Keep the version of a memory that the run uses, or how its changes were merged."""
+    name, value = event.argument, event.value
+    memory = memory_of(state, name)
+    if event.function == MERGE_MEMORY:
+        assert memory is not None
+        return put_memory(state, replace(memory, merge=value or {}))
+    if memory is not None:
+        return state  # Another step has asked at the same time, and the first answer counts.
+    if value is None:
+        return put_memory(state, RunMemory(name, None))
+    return put_memory(state, RunMemory(name, value["tip"], Tree(value["tree"])))
+
+
+def put_memory(state: State, memory: RunMemory) -> State:
+    others = tuple(each for each in state.memories if each.name != memory.name)
+    return state._replace(memories=(*others, memory))
 
 
 def cancel(state: State, event: CancelOrdered) -> State:

@@ -57,6 +57,7 @@ COMMANDS: Final = {
     "pause": "Pause a run after its active attempts finish.",
     "cancel": "Cancel a run; its `finally` steps still run.",
     "serve": "Resume parked runs when they are due.",
+    "memory": "List, show, edit and delete what runs remember.",
     "roles": "List, show, check and install roles.",
     "agents": "List agents: what is installed, and how each logs in.",
     "doctor": "Check that agents and workflows can run on this machine.",
@@ -69,7 +70,7 @@ GROUPS: Final = {
     "author": frozenset("init validate resolve convert graph plan simulate prompt test schema roles".split()),
     "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
     "control": frozenset("approve reject answer guide signal pause cancel apply inbox".split()),
-    "inspect": frozenset("runs show events logs costs diff export verify gc agents doctor".split()),
+    "inspect": frozenset("runs show events logs costs diff export verify gc agents doctor memory".split()),
 }
 """The folder in which the module of a command is."""
 MODULES: Final = {"raise": "raise_limit"}
@@ -79,7 +80,7 @@ HEADINGS: Final = {
     "Start": "demo rerun fork run-step watch serve",
     "Watch": "runs logs events",
     "Decide": "inbox reject answer apply take raise guide signal pause cancel",
-    "Look back": "diff costs export verify",
+    "Look back": "diff costs memory export verify",
     "Write and check workflows": "validate plan simulate test graph prompt resolve convert roles schema",
     "Agents and the machine": "agents doctor gc",
 }

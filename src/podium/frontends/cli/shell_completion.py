@@ -99,6 +99,29 @@ def complete_role(_: click.Context, incomplete: str) -> Iterator[CompletionItem]
 
 
 @_quietly
+def complete_memory(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    from podium.app.memories import summaries
+    from podium.app.paths import project_root
+
+    memories = summaries(project_root(Path.cwd()))
+    return (
+        CompletionItem(memory.name, help=f"{memory.files} files")
+        for memory in memories
+        if memory.name.startswith(incomplete)
+    )
+
+
+@_quietly
+def complete_memory_file(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    """The files of the memory that was named."""
+    from podium.app.memories import open_memory
+    from podium.app.paths import project_root
+
+    contents = open_memory(project_root(Path.cwd()), ctx.params.get("name") or "").contents
+    return (CompletionItem(path) for path in contents if path.startswith(incomplete))
+
+
+@_quietly
 def complete_sandbox(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
     return (CompletionItem(level) for level in SANDBOX_LEVELS if level.startswith(incomplete))
 

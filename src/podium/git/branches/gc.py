@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from podium.fast_dataclass import dataclass
 from podium.git.command import run
+from podium.git.memory import MEMORIES
 from podium.git.repository import REFS, Repository, refs
 
 
@@ -37,6 +38,8 @@ def list_runs(repository: Repository) -> tuple[RunRefs, ...]:
         run(refs(repository), "for-each-ref", f"--format={fmt}", f"{REFS}/").out.decode().splitlines()
     ):
         name, commit, at = line.split("\0")
+        if name.startswith(f"{MEMORIES}/"):
+            continue  # It belongs to no run.
         by_run.setdefault(name.split("/")[2], []).append((Ref(name, commit), int(at or 0)))
     runs = (
         RunRefs(

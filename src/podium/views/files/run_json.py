@@ -50,6 +50,7 @@ def end_data(view: RunView) -> dict[str, Any]:
         "pending": [pending_data(view, pending) for pending in view.pending],
         # Only in runs that build one, so that stored records of other runs stay as they are.
         **({"features": features} if features else {}),
+        **({"memories": [memory_data(*each) for each in view.memories.items()]} if view.memories else {}),
     }
 
 
@@ -61,6 +62,16 @@ def feature_data(feature: FeatureProgress) -> dict[str, Any]:
             {**phase._asdict(), "components": [component._asdict() for component in phase.components]}
             for phase in feature.phases
         ],
+    }
+
+
+def memory_data(name: str, memory: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "used": memory.get("tip") or None,
+        "stored": memory.get("commit"),
+        "conflicts": list(memory.get("conflicts", ())),
+        "error": memory.get("error"),
     }
 
 

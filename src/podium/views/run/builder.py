@@ -9,7 +9,7 @@ from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.events import Event
 from podium.core.payloads import Rebase, rebase_in
-from podium.core.types import ACTIONS, IN_PLACE, Address, MicroUsd, Millis, Tree
+from podium.core.types import ACTIONS, IN_PLACE, MEMORY_FACTS, MERGE_MEMORY, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader
 from podium.views.run.freshness import Freshness
@@ -64,6 +64,7 @@ class RunViewBuilder:
         self._head: Tree | None = None
         self._base: Tree | None = None
         self._rebases: dict[Tree, Rebase] = {}
+        self._memories: dict[str, Mapping[str, Any]] = {}
         self._places: set[bool] = set()
         """Whether the changes so far were made in the user's own files; both if some were."""
         self._steps: dict[Address, StepView] = {}
@@ -146,6 +147,7 @@ class RunViewBuilder:
             agents=tuple(self._agents.values()),
             cause=self._run_cause(),
             raised=() if started is None else started.run.raised,
+            memories=dict(self._memories),
         )
 
     def _run_cause(self) -> Cause | None:
@@ -208,6 +210,13 @@ class RunViewBuilder:
                 self._take_attempt(event)
             case _ if isinstance(event, _WaitEvent):
                 self._take_wait(event)
+            case events.FactsFound() if event.function in MEMORY_FACTS:
+                before = self._memories.get(event.argument)
+                if event.function == MERGE_MEMORY:
+                    failed = {"error": "it could not be merged; internal_errors.log of the run says why"}
+                    self._memories[event.argument] = {**(before or {}), **(event.value or failed)}
+                elif before is None:
+                    self._memories[event.argument] = {"tip": (event.value or {}).get("tip")}
             case _ if isinstance(event, _Ignored):
                 pass
             case _:

@@ -229,6 +229,8 @@ class RunView(NamedTuple):
     """Why the run did not pass."""
     raised: tuple[RaisedLimit, ...] = ()
     """Limits that people raised."""
+    memories: Mapping[str, Mapping[str, Any]] = NOTHING
+    """The memories that its steps use: the version that the run uses, and how its changes were merged."""
     labels: Labels | None = None
     vars: Mapping[str, Any] = NOTHING
     """The variables of the run by the names that its author uses, as far as they have values."""

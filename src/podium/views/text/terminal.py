@@ -126,6 +126,10 @@ def head_lines(view: RunView, now: Millis, paint: Paint, width: int | None = Non
         yield f"  limit on {raised.unit} raised to {raised.to} by {raised.by}" + (
             f": {fit(raised.why, width, 40)}" if raised.why else ""
         )
+    for name, memory in view.memories.items():
+        if "error" in memory or memory.get("conflicts"):
+            beside = ", ".join(memory.get("conflicts", ()))
+            yield f"  memory {name}: {fit(memory.get('error') or f'conflicts are stored beside the files: {beside}', width, 12)}"
     for name, value in view.inputs.items():
         yield paint(f"  {name}: {one_line(as_text(value), 100)}", "dim")
 

@@ -62,6 +62,7 @@ def worker_step(
         timeout=timeout(context, raw, role, _agent_timeout(verb)),
         output=output(context, raw, role),
         touches=touches(context, raw, role),
+        memory=raw.memory or "",
         repeatable=is_repeatable(context, raw, role),
         has_worker=True,
         parameters=parameters(context, raw, role),
@@ -152,6 +153,7 @@ def command_step(context: CompileContext, name: str, raw: RawStep) -> Step:
         timeout=timeout(context, raw, None, COMMAND_TIMEOUT),
         output=output(context, raw),
         touches=() if raw.touches is None else context.globs(raw.touches, raw.at("touches")),
+        memory=raw.memory or "",
         repeatable=is_repeatable(context, raw),
         settings=settings(context, raw),
     )

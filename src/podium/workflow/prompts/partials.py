@@ -95,6 +95,11 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
             },
             ("nonce", "diff", "results", "findings"),
         ),
+        "memory": Partial(
+            "The memory that the step names, quoted as data",
+            {"name": (), "folder": (), "files": (), "left_out": (), "max_files": (), "max_bytes": ()},
+            ("files",),
+        ),
         "outputs": Partial(
             "Answers of earlier steps that are longer than a line, whole or as files",
             {"whole": (), "files": (), "cut": ()},

@@ -24,6 +24,7 @@ def is_insert(value: Any) -> bool:
 
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+MEMORY_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 _DURATION: Final = re.compile(r"(?:(\d{1,18})d)?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})s)?")
 _TOKENS: Final = re.compile(r"(\d+(?:\.\d+)?)([kM])")
@@ -215,6 +216,15 @@ def network(value: Any) -> str | tuple[str, ...]:
     raise InvalidValue("open or a list of hosts")
 
 
+def memory_name(value: Any) -> str:
+    """A name that is one component of a ref and the name of a folder as it is."""
+    if isinstance(value, str) and MEMORY_NAME.fullmatch(value):
+        return value
+    raise InvalidValue(
+        "a name such as lessons: at most 63 small letters, digits, _ and -, the first a letter"
+    )
+
+
 def _or_expected(parse: Callable[[Any], Any], value: Any, expected: str) -> Any:
     try:
         return parse(value)
@@ -258,6 +268,9 @@ Tokens: TypeAlias = Annotated[
 ]
 Size: TypeAlias = Annotated[
     int, Scalar(size, {"anyOf": [_POSITIVE, {"type": "string", "pattern": "^[0-9.]+ *[kKmMgGtT]?i?[bB]?$"}]})
+]
+MemoryName: TypeAlias = Annotated[
+    str, Scalar(memory_name, {"type": "string", "pattern": f"^{MEMORY_NAME.pattern}$"})
 ]
 Share: TypeAlias = Annotated[int, Scalar(share, _SHARE_TEXT)]
 Pass: TypeAlias = Annotated[

@@ -35,6 +35,7 @@ from podium.workflow.schema.scalars import (
     Expression,
     Globs,
     JoinText,
+    MemoryName,
     NeedsText,
     Network,
     OneOrMore,
@@ -201,6 +202,7 @@ class Step(StepOrGate):
     with_: dict[str, Any] | None = None
     touches: Globs | None = None
     workspace: WorkspaceMap | None = None
+    memory: MemoryName | None = None
     recovery: Literal["rerun", "ask"] | None = None
 
     @cached_property

@@ -39,6 +39,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     "touches": ("agent", "run", *_BLOCK_VERBS),
     "protect": ("agent", "run", *_BLOCK_VERBS),
     "workspace": ("agent", "run", "review"),
+    "memory": ("agent", "run"),
     "dir": ("agent", "run", "review", "wait"),
     **dict.fromkeys(("sandbox", "network", "secrets", "env", "recovery"), _PROCESS_VERBS),
     "runs_on": ("agent", "run", "review"),
@@ -184,6 +185,9 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         )
     if step.verb == "agent" and step.stdin is not None:
         yield from _check_literal_prompt(step)
+    if step.memory is not None and step.agent == "human":
+        message = '"memory" cannot be used with "agent: human": a person works where no memory is mounted'
+        yield FieldFault(5, step.at("memory"), message, "people edit a memory with podium memory edit")
     if step.verb == "build" and step.component is None:
         yield FieldFault(5, step.at("build"), '"build" needs "component"')
 

@@ -56,6 +56,8 @@ class Rule(Raw):
     output: Any = None
     write: dict[str, str] = EMPTY
     delete: tuple[str, ...] = ()
+    remember: dict[str, str] = EMPTY
+    """Files in the memory of the step."""
     verdict: (
         Annotated[
             VerdictSpec, Short(lambda word: {"decision": word}, {"enum": ["approve", "reject", "abort"]})

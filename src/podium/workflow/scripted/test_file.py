@@ -119,6 +119,8 @@ class Expect(Raw):
     questions: tuple[QuestionWords, ...] | None = None
     files: dict[str, FileText] = EMPTY
     artifacts: dict[str, FileText] = EMPTY
+    memory: dict[str, FileText] = EMPTY
+    """By NAME/FILE, after the run."""
     outputs: dict[str, Any] = EMPTY
     usd: Amount | None = None
     tokens: Amount | None = None
@@ -131,6 +133,8 @@ class Setting(Raw):
     vars: dict[str, Any] = EMPTY
     env: dict[str, str] = EMPTY
     files: dict[str, str] = EMPTY
+    memory: dict[str, dict[str, str]] = EMPTY
+    """The files of each memory before the run."""
     cast: str | tuple[Rule, ...] | None = None
     replay: str | None = None
     no_human: bool = False
@@ -192,6 +196,7 @@ def _patterns(expect: Expect) -> Iterator[tuple[DocPath, str, str]]:
         *(question.text for question in expect.questions or ()),
         *expect.files.values(),
         *expect.artifacts.values(),
+        *expect.memory.values(),
     )
     for words in (text for text in texts if text is not None):
         for pattern in words.matches:

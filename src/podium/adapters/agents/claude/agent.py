@@ -215,6 +215,9 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
     yield f"--tools={','.join(dict.fromkeys(tool.partition('(')[0] for tool in tools))}"
     if allowed:
         yield f"--allowedTools={','.join(allowed)}"
+    if request.memory is not None:
+        # Its file tools would refuse a folder outside the workspace.
+        yield f"--add-dir={request.memory}"
     if request.session is not None:
         yield f"--resume={request.session.id}"
     elif not request.resumable:

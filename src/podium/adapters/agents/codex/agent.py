@@ -217,6 +217,8 @@ def _flags(request: AgentRequest, *, structured: bool) -> Iterator[str]:
     yield f"--sandbox={_sandbox(request)}"
     yield f"--model={request.model or AGENT.model}"
     yield f"--cd={request.cwd}"
+    if request.memory is not None and not request.sandboxed:
+        yield f"--add-dir={request.memory}"
     if not request.resumable:
         yield "--ephemeral"
     yield from (f"--image={request.home / name}" for name in _images(request))

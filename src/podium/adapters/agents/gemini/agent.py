@@ -128,6 +128,7 @@ def _program_of(request: AgentRequest, tools: tuple[str, ...], texts: Mapping[st
             f"--model={request.model or AGENT.model}",
             f"--policy={request.home / '.gemini/allowed.toml'}",
             "--extensions=none",
+            *(() if request.memory is None else (f"--include-directories={request.memory}",)),
             *(() if session is None else (f"--resume={session.id}",)),
         ),
         env=_environment(request),

@@ -169,7 +169,7 @@ def _matches_prompt(pattern: str, prompt: str, rule: Rule, path: Path) -> bool:
 
 
 def _check_paths(rule: Rule, path: Path) -> None:
-    for name in (*rule.write, *rule.delete):
+    for name in (*rule.write, *rule.delete, *rule.remember):
         if fault := path_fault(name):
             raise ConfigurationError(f'{path.name}:{line_of(path, rule)}: path "{name}" {fault}')
 
@@ -186,10 +186,20 @@ def _task(rule: Rule, request: AgentRequest) -> dict[str, Any]:
         "delay_s": (rule.delay or 0) / 1000,
         "write": dict(rule.write) or ({} if rule.delete or error else _default_files(request)),
         "delete": list(rule.delete),
+        "remember": {str(_memory_of(request) / name): text for name, text in rule.remember.items()},
         "error": error,
         "exit": rule.exit or 0,
         "answer": _answer(rule, request, text),
     }
+
+
+def _memory_of(request: AgentRequest) -> Path:
+    if request.memory is None:
+        raise ConfigurationError(
+            f'a rule of the cast uses "remember", and step "{request.step}" has no memory',
+            hint="add memory: NAME to the step",
+        )
+    return request.memory
 
 
 def _default_files(request: AgentRequest) -> dict[str, str]:

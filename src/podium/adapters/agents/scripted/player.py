@@ -23,6 +23,9 @@ def main() -> None:
         with reporting(name, "written"):
             put(pathlib.Path(name), content)
         say({"type": "file", "path": name})
+    for name, content in task.get("remember", {}).items():
+        with reporting(name, "written"):
+            put(pathlib.Path(name), content)
     for name in task["delete"]:
         with reporting(name, "deleted"):
             pathlib.Path(name).unlink(missing_ok=True)
