@@ -143,6 +143,14 @@ def read_head(repository: Repository) -> Head:
     return Head(branch, commit, tree_of(repository, commit))
 
 
+def find_head(repository: Repository, name: str) -> Head | None:
+    """A branch, tag or commit by name, as if it were checked out; None if there is none."""
+    git = refs(repository)
+    branch = commit_of(git, f"refs/heads/{name}")
+    commit = branch or commit_of(git, name)
+    return None if commit is None else Head(name if branch else None, commit, tree_of(repository, commit))
+
+
 def commit_of(git: Git, ref: str) -> str | None:
     answer = run(
         git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", codes=(0, 1)

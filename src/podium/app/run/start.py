@@ -37,7 +37,14 @@ from podium.core.queries.steps import all_steps
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
-from podium.git.repository import read_head, read_uncommitted, tree_of, tree_with_uncommitted
+from podium.git.repository import (
+    Head,
+    find_head,
+    read_head,
+    read_uncommitted,
+    tree_of,
+    tree_with_uncommitted,
+)
 from podium.ports.runtime import RunSpec
 from podium.ports.store import RunHead, TriggerEvent
 from podium.runtime.prepared_run import PreparedRun
@@ -84,6 +91,8 @@ class RunRequest:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     dirty: bool = False
+    base: str | None = None
+    """The branch or commit to start from, if it is not what is checked out."""
     no_human: bool = False
     sequential: bool = False
     sandbox: str | None = None
@@ -334,6 +343,9 @@ def _base(
         date=f"{now:%Y-%m-%d}",
         utc_offset=0 if offset is None else int(offset.total_seconds() // 60),
     )
+    if request.base is not None:
+        head = _chosen_base(host, workflow, request.base, dirty=request.dirty)
+        return head.tree, replace(facts, branch=head.branch or "", base=head.commit or ""), ()
     if host.repository is None:
         return None, facts, ()
     if request.start_from is not None:
@@ -352,3 +364,23 @@ def _base(
     if request.dirty:
         return tree_with_uncommitted(host.repository), facts, ()
     return head.tree, facts, changed
+
+
+def _chosen_base(host: Host, workflow: Workflow, name: str, *, dirty: bool) -> Head:
+    """The branch or commit of `--base`; run.branch is that branch, or none for a commit."""
+    if host.repository is None:
+        raise ConfigurationError(f'not a git repository: there is no "{name}" to start from')
+    if dirty:
+        raise ConfigurationError("--base and --dirty exclude each other", hint="commit your files first")
+    in_place = [step.name for _, step, _ in all_steps(workflow) if host.is_inplace(step)]
+    if in_place:
+        raise ConfigurationError(
+            f'"{in_place[0]}" works in the project itself, which has other files than "{name}"',
+            hint=f"git switch {name}, or use a private workspace",
+        )
+    head = find_head(host.repository, name)
+    if head is None:
+        raise ConfigurationError(
+            f'there is no branch, tag or commit "{name}" here', hint="git branch --all lists the branches"
+        )
+    return head

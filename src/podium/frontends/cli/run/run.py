@@ -61,6 +61,7 @@ SHOWN = 5
 @click.option("--detach", is_flag=True, help="Run in the background and print the run id.")
 @click.option("--sequential", is_flag=True, help="Run one attempt at a time.")
 @click.option("--dirty", is_flag=True, help="Include uncommitted files.")
+@click.option("--base", metavar="REF", help="Start from another branch, tag or commit than the current one.")
 @click.option("--no-human", is_flag=True, help="Fail instead of asking a person (for CI).")
 @click.option(
     "--sandbox",
@@ -96,6 +97,7 @@ def command(  # noqa: PLR0913  # one argument per option
     detach: bool,
     sequential: bool,
     dirty: bool,
+    base: str | None,
     no_human: bool,
     sandbox: str | None,
     record: Path | None,
@@ -109,8 +111,7 @@ def command(  # noqa: PLR0913  # one argument per option
 
     Exit code: 0 passed, 1 failed, 4 rejected by a person, 5 limit reached, 6 waiting, 124 timed out, 130
     cancelled or interrupted; 2 if nothing was started, 3 if a path leaves the project, also during a step. At a
-    terminal, inputs without a value and questions are asked here. Without one, a run that needs a person parks with exit code 6 (see
-    `podium inbox`).
+    terminal, inputs without a value and questions are asked here. Without one, a run that needs a person parks.
     """
     _check_options(record=record, replay=replay, output=output, awaited=not (as_json or detach))
     workflow = definition.workflow
@@ -121,6 +122,7 @@ def command(  # noqa: PLR0913  # one argument per option
         inputs=_inputs(definition, inputs, inputs_file, may_ask=not (as_json or no_human)),
         vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
         dirty=dirty,
+        base=base,
         no_human=no_human,
         sequential=sequential,
         sandbox=sandbox,
@@ -129,8 +131,7 @@ def command(  # noqa: PLR0913  # one argument per option
     )
     history = project.queries.history(workflow)
     forecast = _forecast(workflow, request, history)
-    accepts = _accepted(workflow, request, yes=yes)
-    request = replace(request, accepts=accepts, history=history)
+    request = replace(request, accepts=_accepted(workflow, request, yes=yes), history=history)
     started = project.commands.start(request, on_trial=partial(_announce, detail))
     if detail != "quiet":
         _warn(started)
