@@ -163,7 +163,7 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
 
 def test_every_command_with_the_option_is_tested_here() -> None:
     # `serve`, `raise` and `take` in tests/e2e, as processes. A schema has no schema of ours.
-    elsewhere = {"events", "answer", "signal", "serve", "watch", "schema", "raise", "take"}
+    elsewhere = {"events", "answer", "signal", "serve", "watch", "schema", "raise", "take", "jump"}
     with_json = {
         name for name, command in all_commands() if any("--json" in option.opts for option in command.params)
     }

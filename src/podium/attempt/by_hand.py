@@ -17,7 +17,7 @@ from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt
 from podium.attempt.change_policy import globs_of
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
-from podium.attempt.persons_work import PROJECT_TREE, SignalCommit, branch_of, work_of
+from podium.attempt.persons_work import PROJECT_TREE, WORK, SignalCommit, branch_of, folder_of, work_of
 from podium.attempt.prompt import build
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import find_prior
@@ -36,13 +36,8 @@ from podium.tasks.task import AttemptTask, CollectTask
 from podium.views.plain import encode_utf8, visible
 
 TASK: Final = "TASK.md"
-WORK: Final = "work"
 SEEN: Final = "seen.json"
 """The signals that were there before the person began."""
-
-
-def folder_of(host: Host, started: AttemptStarted) -> Path:
-    return host.run_dir / "by_hand" / started.path.replace("/", "+") / str(started.attempt)
 
 
 async def prepare_manual_work(task: AttemptTask, host: Host) -> AttemptEnded | None:
@@ -53,10 +48,11 @@ async def prepare_manual_work(task: AttemptTask, host: Host) -> AttemptEnded | N
     if prior is not None:
         return prior
     wait, watch = attempt.verb.done, None
-    if wait is not None:
+    # A signal comes as a command to the run, like the word of a person.
+    if wait is not None and wait.what != "signal":
         folder = folder_of(host, attempt.started)
         branches = (branch_of(host, attempt.started), attempt.work.run_branch)
-        place = SignalPlace(folder / WORK, branches, folder / SEEN)
+        place = SignalPlace(folder / WORK, branches, folder / SEEN, attempt.started, attempt.step)
         # Before the task is there: what a person does from then on counts.
         watch = await to_thread.run_sync(watch_for_person, wait, attempt.names, place, host)
     await to_thread.run_sync(_write_task, attempt, text)
@@ -64,7 +60,13 @@ async def prepare_manual_work(task: AttemptTask, host: Host) -> AttemptEnded | N
         return None
     observed = await watch()
     return await collect_manual_work(
-        CollectTask(task, text=str(observed.get("text", "")), answer=observed.get("output")), host
+        CollectTask(
+            task,
+            text=str(observed.get("text", "")),
+            answer=observed.get("output"),
+            failed=observed.get("failed") is True,
+        ),
+        host,
     )
 
 

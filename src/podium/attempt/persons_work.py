@@ -5,18 +5,21 @@ Rule: the work is judged where the person did it. Work that began elsewhere than
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import CaptureRefused, start_of
-from podium.core.addresses import without_visits
-from podium.core.events import AttemptStarted
+from podium.core.events import AttemptEnded, AttemptStarted
 from podium.core.types import Tree
-from podium.git.branches.user_worktree import is_worktree, tree_in
+from podium.git.branches.user_worktree import is_worktree, remove_worktree, tree_in
 from podium.git.repository import Repository, component, tree_of, tree_with_uncommitted
 from podium.git.trees.merge import Clashed, join
 
+BY_HAND: Final = "by-hand"
+"""The folder of the branches that people work on."""
+WORK: Final = "work"
 SHOWN: Final = 10
 PROJECT_TREE: Final = "project_tree"
 """Stores the files of the project's checkout when the person began."""
@@ -29,8 +32,23 @@ class SignalCommit(NamedTuple):
 
 
 def branch_of(host: Host, started: AttemptStarted) -> str:
-    """The branch of the worktree of one attempt."""
-    return f"by-hand/{host.run}/{component(without_visits(started.path))}-{started.attempt}"
+    """The branch of the worktree of one attempt; each visit of a step has its own."""
+    step = component(started.path.replace("~", "-visit"))
+    return f"{BY_HAND}/{host.run}/{step}-{started.attempt}"
+
+
+def folder_of(host: Host, started: AttemptStarted | AttemptEnded) -> Path:
+    return host.run_dir / "by_hand" / started.path.replace("/", "+") / str(started.attempt)
+
+
+def close_worktrees(host: Host, attempts: Iterable[AttemptEnded]) -> None:
+    """Removes the worktrees of people whose files are all part of the run; one with anything else in it stays."""
+    for attempt in attempts:
+        folder = folder_of(host, attempt) / WORK
+        if host.repository is None or not is_worktree(folder):
+            continue
+        if tree_in(host.repository, folder) == attempt.tree:
+            remove_worktree(host.repository, folder)
 
 
 def work_of(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +16,7 @@ import anyio
 from anyio import to_thread
 
 from podium.attempt.command.checkout import run_in
+from podium.attempt.command.result import CommandResult
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import open_workspace
@@ -23,7 +26,7 @@ from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Step, Wait
 from podium.core.payloads import Amounts
-from podium.core.types import Millis
+from podium.core.types import Address, Millis
 from podium.errors import ConfigurationError, PathViolation, PodiumError
 from podium.files import atomic, bounded_json
 from podium.files.inside import inside, open_inside
@@ -46,7 +49,7 @@ async def watch(task: WatchTask, host: Host) -> WaitEnded:
     try:
         names = await known_names(host, task.names(), tuple(verb.detail.values()), task.view)
         if verb.what == "poll":
-            return await _poll(task, host, verb, names)
+            return _wait_ended(path, await _poll(host, verb, names, task.step, _poll_start(task, host)), host)
         look, every_s = _watcher(verb, names, task.run_branch, host)
         return WaitEnded(host.now(), path, "ok", await _until(look, every_s))
     except (PodiumError, ExprError) as error:
@@ -63,20 +66,19 @@ class SignalPlace(NamedTuple):
     branches: tuple[str, ...]
     seen: Path
     """Stores what was there when the person began: a signal is about one attempt only."""
+    started: AttemptStarted
+    step: Step
 
 
 def watch_for_person(
     wait: Wait, names: Names, place: SignalPlace, host: Host
 ) -> Callable[[], Awaitable[Mapping[str, Any]]]:
     """Notes what is there before the person begins, and returns what waits for the end of work done by hand."""
-    if wait.timer is not None:
-        pause_s = wait.timer / 1000
-        return lambda: _pause(pause_s)
-    if wait.what not in ("file", "commit", "step"):
-        raise ConfigurationError(
-            f"done: {wait.what} is not carried out yet",
-            hint="use file, commit, step or timer, or leave it out",
-        )
+    due = _due(wait, place.started.at)
+    if due is not None:
+        return lambda: _pause_until(due, host)
+    if wait.what == "poll":
+        return lambda: _poll_for_person(wait, names, place, host)
     if wait.what == "step":
         look, every_s = _watcher(wait, names, "", host)
         return lambda: _until(look, every_s)
@@ -91,9 +93,29 @@ def watch_for_person(
     return lambda: _until(look, POLL_S)
 
 
-async def _pause(pause_s: float) -> Mapping[str, Any]:
-    await anyio.sleep(pause_s)
+def _due(wait: Wait, start: Millis) -> Millis | None:
+    """When work by hand that began at `start` is over; None if no clock decides it."""
+    if wait.timer is not None:
+        return Millis(start + wait.timer)
+    if wait.minute_of_day is None:
+        return None
+    began = datetime.fromtimestamp(start / 1000).astimezone()
+    hour, minute = divmod(wait.minute_of_day, 60)
+    due = began.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return Millis(int((due if due > began else due + timedelta(days=1)).timestamp() * 1000))
+
+
+async def _pause_until(due: Millis, host: Host) -> Mapping[str, Any]:
+    await anyio.sleep(max(0, due - host.now()) / 1000)
     return {}
+
+
+async def _poll_for_person(wait: Wait, names: Names, place: SignalPlace, host: Host) -> Mapping[str, Any]:
+    """What the command printed when it passed; `failed` says that it ended with an exit code that is not pending."""
+    result = await _poll(host, wait, names, place.step, replace(place.started, timeout=POLL_TIMEOUT))
+    message = str(result.result.get("message") or "")
+    text = str(result.result["text"]).rstrip("\n")
+    return {"text": text or message, "failed": result.kind != "ok"}
 
 
 async def _until(look: Callable[[], Awaitable[Observation]], every_s: float) -> Mapping[str, Any]:
@@ -273,30 +295,36 @@ def _step(pattern: str, host: Host) -> Callable[[], Awaitable[Observation]]:
     return look
 
 
-async def _poll(task: WatchTask, host: Host, verb: Wait, names: Names) -> WaitEnded:
-    path = task.started.path
-    step = Step(
-        name=task.step.name, verb=Command(argv=verb.detail["argv"]), touches=(), settings=task.step.settings
-    )
-    start = AttemptStarted(
+def _poll_start(task: WatchTask, host: Host) -> AttemptStarted:
+    return AttemptStarted(
         host.now(),
-        path,
+        task.started.path,
         1,
         Amounts(),
         base=task.base,
         start=task.start or task.base,
         timeout=POLL_TIMEOUT,
     )
+
+
+async def _poll(host: Host, verb: Wait, names: Names, owner: Step, start: AttemptStarted) -> CommandResult:
+    """The result of the first call whose exit code is not one of `pending`."""
+    step = Step(name=owner.name, verb=Command(argv=verb.detail["argv"]), touches=(), settings=owner.settings)
     pending = tuple(verb.detail.get("pending") or ())
     while True:
         async with open_workspace(host, start, step, kind="checkout", names=names) as workspace:
             result = await run_in(host, start, step, names, workspace)
-        code = result.finished.exit_code
-        if result.kind == "ok":
+        if result.kind in ("ok", "error") or result.finished.exit_code not in pending:
+            return result
+        await anyio.sleep(int(verb.detail["every"]) / 1000)
+
+
+def _wait_ended(path: Address, result: CommandResult, host: Host) -> WaitEnded:
+    match result.kind:
+        case "ok":
             output = {"output": str(result.result["text"]).rstrip("\n")}
             return WaitEnded(host.now(), path, "ok", {**result.result, **output})
-        if result.kind == "error":
+        case "error":
             return WaitEnded(host.now(), path, "error", result.result, result.reason)
-        if code not in pending:
+        case _:
             return WaitEnded(host.now(), path, "failed", result.result, "poll")
-        await anyio.sleep(int(verb.detail["every"]) / 1000)

@@ -204,7 +204,7 @@ def _command(
         case Cancel():
             return _cancel(state, message, now)
         case Jump():
-            return _jump(state, message, now)
+            return _jump_with_reason(state, message, now)
         case Pause():
             return () if state.paused else (RunPaused(now, message.by),)
         case Resume():
@@ -226,7 +226,7 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     ):
         veto = late_veto(state, message, now)
         if veto is not None:
-            return _veto(state, veto, now)
+            return _jump_with_reason(state, veto, now)
         approver = leaf.approvals[-1].by if isinstance(leaf, Leaf) and leaf.approvals else None
         by = f"; {approver} has already answered" if approver else ""
         return Refusal("not_waiting", f"{message.path!r} is not waiting for an answer{by}")
@@ -269,8 +269,8 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     )
 
 
-def _veto(state: State, veto: Jump | Refusal, now: Millis) -> Handled:
-    """Jump to where the rejection leads, and pass its text to the next agent as guidance."""
+def _jump_with_reason(state: State, veto: Jump | Refusal, now: Millis) -> Handled:
+    """Jump where a person or their rejection leads, and pass the text to the next agent as guidance."""
     events = veto if isinstance(veto, Refusal) else _jump(state, veto, now)
     if isinstance(veto, Refusal) or isinstance(events, Refusal) or not veto.why:
         return events

@@ -19,7 +19,7 @@ from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, Run
 from podium.core.events import GuidanceGiven
 from podium.core.guidance import guidable
 from podium.core.ledger import cancelled_attempt
-from podium.core.messages import Approve, Message, Recover, Refusal, Report
+from podium.core.messages import Approve, Message, Recover, Refusal, Report, Signal
 from podium.core.state import State, is_parkable
 from podium.core.types import Address, Millis
 from podium.engine.inbox_files import InboxFiles, UnreadableAnswer
@@ -277,8 +277,16 @@ class RunLoop:
             self._log.reply(queued, command)
         elif isinstance(command, ManualWorkDone):
             self._collect_manual_work(queued, command)
+        elif isinstance(command, Signal) and (ended := self._manual_work_ended_by(command)):
+            for work in ended:
+                self._collect_manual_work(queued, work)
         else:
             self._post(command, f"letter {queued.name}", queued)
+
+    def _manual_work_ended_by(self, signal: Signal) -> tuple[ManualWorkDone, ...]:
+        from podium.runtime.effects import manual_work_ended_by
+
+        return manual_work_ended_by(self._log.state, signal)
 
     def _collect_manual_work(self, queued: QueuedCommand, command: ManualWorkDone) -> None:
         """Check a person's work like an agent's; the command is answered as soon as that has started."""

@@ -12,9 +12,11 @@ from typing import Final, NamedTuple
 import anyio
 
 from podium.attempt.host import Host
+from podium.attempt.persons_work import close_worktrees
 from podium.attempt.workspace import workspace
 from podium.attempt.workspace.folder_pool import discard_workspace
 from podium.core.addresses import without_visit
+from podium.core.events import AttemptEnded
 from podium.core.hash_chain import RunId
 from podium.core.messages import Message, Recover, Start
 from podium.core.payloads import RunFacts
@@ -135,6 +137,9 @@ async def _written(folder: RunFolder, log: Log, host: Host) -> AsyncIterator[Non
             await _write(folder, log)
             log.refused.extend(folder.faults)
             await workspace.clear(host)
+            if log.state.ended is not None and log.state.ended.status == "passed":
+                attempts = tuple(event for event in log.events if isinstance(event, AttemptEnded))
+                await anyio.to_thread.run_sync(close_worktrees, host, attempts)
 
 
 async def _keep_written(folder: RunFolder, log: Log) -> None:

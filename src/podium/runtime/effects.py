@@ -24,8 +24,8 @@ from podium.core.effects import (
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
 from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.ledger import cancelled_attempt
-from podium.core.messages import Message, Report
-from podium.core.model import Agent
+from podium.core.messages import Message, Report, Signal
+from podium.core.model import Agent, Verb
 from podium.core.payloads import Amounts, RefusedMember
 from podium.core.state import State
 from podium.errors import ConfigurationError, PodiumError
@@ -87,6 +87,21 @@ def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, run: Prepa
         return perform(CollectTask(task, text=done.text, answer=done.answer, failed=done.failed), run.host)
 
     return collect
+
+
+def manual_work_ended_by(state: State, signal: Signal) -> tuple[ManualWorkDone, ...]:
+    """The work by hand whose end this signal is."""
+    return tuple(
+        ManualWorkDone(path, signal.by, answer=signal.data)
+        for (kind, path), effect in state.pending.items()
+        if kind == "attempt" and isinstance(effect, RunAttempt) and effect.by_hand
+        if _is_signal(state.instances[path].place.step.verb, signal.name)
+    )
+
+
+def _is_signal(verb: Verb, name: str) -> bool:
+    done = verb.done if isinstance(verb, Agent) else None
+    return done is not None and done.what == "signal" and done.detail.get("signal") == name
 
 
 def broken(effect: Effect, error: Exception, host: Host) -> Report | None:

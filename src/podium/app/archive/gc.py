@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.app.run.definition import discard_unused
+from podium.attempt.persons_work import BY_HAND
 from podium.core.hash_chain import RunId
 from podium.core.types import Millis
 from podium.fast_dataclass import dataclass
@@ -58,12 +59,17 @@ def delete(project: Project, runs: Iterable[ExpiredRun]) -> None:
     refs = _refs(project)
     repository = find(project.root, project.paths.trees)
     for expired in runs:
+        branches: tuple[gc.Ref, ...] = ()
+        if repository is not None:
+            branches = gc.finished_branches(repository, f"{BY_HAND}/{expired.run}", refs.get(expired.run))
         if repository is not None and expired.run in refs:
             gc.delete(repository, (refs[expired.run],))
         # Workspaces too: a process that was killed after the last event has left them.
         paths, run = project.paths, expired.run
         for folder in (paths.run_dir(run), paths.work_dir(run), paths.base_work_dir(run)):
             discard(folder)
+        if repository is not None:
+            gc.delete_branches(repository, branches)
         project.runtime.forget(expired.run)
     discard_unused(project.paths.state_dir, project.runtime.heads())
 

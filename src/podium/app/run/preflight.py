@@ -36,8 +36,6 @@ ISOLATING: Final = ("bubblewrap", "container")
 """Levels that hide the files and the network of the host from a process."""
 WEAK: Final = ("none", "limits")
 """Levels that a user may choose, knowing what they do not enforce."""
-LOOKED_FOR: Final = ("file", "commit", "step", "timer")
-"""What can report that a person's work is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +218,6 @@ def _named(step: Step) -> str:
 def _of_agent(verb: Agent, config: WorkflowConfig, agents: Agents) -> Iterator[str]:
     if verb.team:
         yield "team"
-    if verb.done is not None and verb.done.what not in LOOKED_FOR:
-        yield f"done: {verb.done.what}; use {', '.join(LOOKED_FOR)}"
     if verb.by_hand:
         return
     kinds = _kinds(verb, config)

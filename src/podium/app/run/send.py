@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from podium.app.query.runs import ENDED, definition_of
 from podium.app.run.drive import NO_OBSERVER, Observer, drive
+from podium.app.values import own_path
 from podium.core.events import AttemptGuided, Event, GuidanceGiven
 from podium.core.evolve.evolve import fold
 from podium.core.guidance import guidable
 from podium.core.handle import handle
 from podium.core.hash_chain import RunId
-from podium.core.messages import Guide, Refusal
-from podium.core.model import Workflow
-from podium.core.state import State
+from podium.core.messages import Guide, Jump, Refusal, Signal
+from podium.core.model import Block, Call, Workflow
+from podium.core.queries.graph import body_of, order_of
+from podium.core.state import Scope, State
 from podium.core.types import Address
 from podium.errors import ConfigurationError, PodiumError
 from podium.fast_dataclass import dataclass
@@ -34,6 +37,7 @@ from podium.ports.runtime import (
     check_unchanged,
 )
 from podium.runtime.answers import validate_answer
+from podium.runtime.effects import manual_work_ended_by
 from podium.runtime.records import events_of
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
 LOOK_S: Final = 0.05
 ANSWER_S: Final = 1.0
 """How long a working agent's reply is waited for: one that can take the text does so with its next call of its model."""
+VISIT: Final = re.compile(r"~\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,8 @@ def check_accepted(project: Project, run: RunId, workflow: Workflow, command: Ru
     if isinstance(command, ManualWorkDone):
         return
     state = fold(workflow, events_of(project.runtime.events(run)))
+    if isinstance(command, Signal) and manual_work_ended_by(state, command):
+        return
     valid = validate_answer(state, command)
     result = valid if isinstance(valid, Refusal) else handle(state, valid, wall_clock())
     if isinstance(result, Refusal):
@@ -146,6 +153,45 @@ def _reply(events: Sequence[Event], before: int, workflow: Workflow | None) -> G
         waiting=tuple(leaf.place.path for leaf in lacking if leaf.place.path not in answered),
         refused=tuple((event.path, event.refused) for event in guided if event.refused),
     )
+
+
+def jump_to(project: Project, run: RunId, step: str, *, by: str, why: str) -> Jump:
+    """The command that returns a run to a step, which may be written as in a file of another format."""
+    head = project.run(run)
+    if head.status in ENDED:
+        raise ConfigurationError(
+            f"run {run} has ended: {head.status}", hint=f"podium rerun {run} {step}", code="run_ended"
+        )
+    workflow = project.prepare(head).workflow
+    state = fold(workflow, events_of(project.runtime.events(run)))
+    path = own_path(step, workflow.labels.steps)
+    block, _, name = path.rpartition("/")
+    targets = dict(_entered_steps(state))
+    scopes = [
+        scope
+        for scope, names in targets.items()
+        if name in names and (not block or block in (scope, VISIT.sub("", scope)))
+    ]
+    if len(scopes) == 1:
+        return Jump(scopes[0], name, by, why)
+    possible = [f"{scope}/{each}".lstrip("/") for scope, names in targets.items() for each in names]
+    fact = (
+        "is a step of several open blocks"
+        if scopes
+        else "is not a step that this run has entered and can return to"
+    )
+    raise ConfigurationError(f'"{step}" {fact}', hint=f"choose from {', '.join(possible)}", code="refused")
+
+
+def _entered_steps(state: State) -> Iterator[tuple[Address, tuple[str, ...]]]:
+    """Each open sequence with the steps that it has entered."""
+    for path, scope in state.instances.items():
+        if not isinstance(scope, Scope) or scope.phase != "open" or scope.closing or order_of(scope) != "seq":
+            continue
+        verb = scope.place.step.verb
+        body = body_of(verb) if isinstance(verb, Block | Call) else None
+        if body is not None:
+            yield path, tuple(name for name, index in body.index.items() if index < scope.next)
 
 
 class _Notice:

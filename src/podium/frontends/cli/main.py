@@ -54,6 +54,7 @@ COMMANDS: Final = {
     "answer": "Answer a question with a value.",
     "guide": "Send guidance to the agents of a run.",
     "signal": "Send a signal that a run is waiting for.",
+    "jump": "Return a running run to an earlier step.",
     "pause": "Pause a run after its active attempts finish.",
     "cancel": "Cancel a run; its `finally` steps still run.",
     "serve": "Resume parked runs when they are due.",
@@ -69,7 +70,7 @@ COMMANDS: Final = {
 GROUPS: Final = {
     "author": frozenset("init validate resolve convert graph plan simulate prompt test schema roles".split()),
     "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
-    "control": frozenset("approve reject answer guide signal pause cancel apply inbox".split()),
+    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
     "inspect": frozenset("runs show events logs costs diff export verify gc agents doctor memory".split()),
 }
 """The folder in which the module of a command is."""
@@ -79,7 +80,7 @@ HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo rerun fork run-step watch serve",
     "Watch": "runs logs events",
-    "Decide": "inbox reject answer apply take raise guide signal pause cancel",
+    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
     "Look back": "diff costs memory export verify",
     "Write and check workflows": "validate plan simulate test graph prompt resolve convert roles schema",
     "Agents and the machine": "agents doctor gc",

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable
 from urllib.parse import unquote
 
 from podium.fast_dataclass import dataclass
-from podium.git.command import run
+from podium.git.command import Git, run
 from podium.git.memory import MEMORIES
-from podium.git.repository import REFS, Repository, refs
+from podium.git.repository import REFS, Repository, personal, refs
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +65,34 @@ def delete(repository: Repository, runs: Iterable[RunRefs]) -> int:
         stdin = "".join(f"delete {ref.name} {ref.commit}\n" for ref in to_delete).encode()
         run(refs(repository), "update-ref", "--stdin", stdin=stdin)
     return len(to_delete)
+
+
+def finished_branches(repository: Repository, prefix: str, own: RunRefs | None) -> tuple[Ref, ...]:
+    """The branches below a prefix with nothing of their own: no commit was made there, or it is elsewhere.
+
+    Elsewhere is another branch, or, if the run `own` has landed, a tree of that run.
+    """
+    git = refs(repository)
+    out = run(git, "for-each-ref", "--format=%(refname)%00%(objectname)", f"refs/heads/{prefix}/").out
+    branches = [Ref(*line.split("\0")) for line in out.decode().splitlines()]
+    trees_of_run = {_tree(git, ref.commit) for ref in own.refs} if branches and own and own.landed else set()
+    return tuple(
+        ref for ref in branches if _is_elsewhere(git, ref, prefix) or _tree(git, ref.commit) in trees_of_run
+    )
+
+
+def _is_elsewhere(git: Git, ref: Ref, prefix: str) -> bool:
+    first = run(git, "reflog", "show", "--format=%H", ref.name).out.decode().split()[-1:]
+    others = ("--not", f"--exclude={prefix}/*", "--branches", *first)
+    return not run(git, "rev-list", "--max-count=1", ref.commit, *others, "--").out.strip()
+
+
+def _tree(git: Git, commit: str) -> str:
+    return run(git, "rev-parse", f"{commit}^{{tree}}").out.decode().strip()
+
+
+def delete_branches(repository: Repository, branches: Iterable[Ref]) -> None:
+    """Delete these branches, and forget worktrees whose folders are gone."""
+    run(personal(repository), "worktree", "prune")
+    for ref in branches:
+        run(personal(repository), "branch", "-D", "--quiet", ref.name.removeprefix("refs/heads/"))

@@ -181,6 +181,11 @@ def add_worktree(repository: Repository, commit: str, folder: Path, branch: str)
     run(personal(repository), "worktree", "add", "--quiet", "--force", "-B", branch, str(folder), commit)
 
 
+def remove_worktree(repository: Repository, folder: Path) -> None:
+    """Removes the folder with all that is in it; its branch stays."""
+    run(personal(repository), "worktree", "remove", "--force", str(folder))
+
+
 def is_worktree(folder: Path) -> bool:
     return (folder / ".git").is_file()
 
