@@ -96,6 +96,18 @@ def test_in_a_graph_the_needs_of_a_disabled_step_are_inherited(tmp_path: Path) -
     assert steps["c"]["needs"] == ["b", "a"]
 
 
+def test_needs_with_a_rule_keep_it_when_a_step_is_disabled(tmp_path: Path) -> None:
+    graph = """
+    steps:
+      a: {run: a, needs: []}
+      x: {run: x, needs: {of: [a], pass: done}}
+      b: {run: b, needs: {of: [x], pass: any}}
+    """
+    steps = disable(tmp_path, "x", graph).value["steps"]
+
+    assert steps["b"]["needs"] == {"of": ["a"], "pass": "any"}
+
+
 def test_in_a_graph_a_route_back_leads_to_the_first_step_that_needed_the_disabled_one(tmp_path: Path) -> None:
     steps = disable(tmp_path, "x", GRAPH).value["steps"]
 
