@@ -8,6 +8,8 @@ from tools.mutants_core import Bug
 
 RACES: Final = ("tests/core/test_joins.py",)
 
+PANELS: Final = ("tests/core/test_panels.py",)
+
 BUGS: Final = (
     Bug(
         "a step whose needs may fail runs after a limit",
@@ -75,5 +77,37 @@ BUGS: Final = (
         'if not is_settled(state, scope) or member.join_status == "joined":',
         "if not is_settled(state, scope):",
         RACES,
+    ),
+    Bug(
+        "a panel may have a member too many",
+        "decide/expansion.py",
+        "elif count > most:",
+        "elif count > most + 1:",
+        PANELS,
+    ),
+    Bug(
+        "an empty panel passes",
+        "decide/expansion.py",
+        "    elif not names:\n",
+        "    elif names is None:\n",
+        PANELS,
+    ),
+    Bug(
+        "members that see each other work at once",
+        "decide/admission.py",
+        """        case Members(in_turn=True):
+            parallel = 1
+""",
+        """        case Members(in_turn=True):
+            parallel = 9
+""",
+        PANELS,
+    ),
+    Bug(
+        "an item reads items that it does not need",
+        "queries/step_results.py",
+        "if index in scope.dependents[child.place.index]",
+        "if index not in scope.dependents[child.place.index]",
+        PANELS,
     ),
 )

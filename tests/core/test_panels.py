@@ -146,3 +146,11 @@ def test_a_condition_of_an_item_may_read_what_it_needs() -> None:
     game.end("e[1]", result={"output": "stop"})
     assert game.at(str(Address("e[2]"))).ending is not None
     assert game.outcome("e[2]") == ("skipped", "")
+
+
+def test_members_that_see_each_other_take_turns() -> None:
+    members = (agent("a", touches=()), agent("b", touches=()))
+    game = Game(flow(Step("m", Members(members, in_turn=True))))
+    assert game.in_flight() == ["m/a"]
+    game.end("m/a")
+    assert game.in_flight() == ["m/b"]

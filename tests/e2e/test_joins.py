@@ -111,3 +111,33 @@ def test_an_input_names_the_panel_and_an_item_reads_what_it_needs(tmp_path: Path
         too_many = project.podium("run", "w.yaml", "--no-human", "--yes", "-i", "panel=[ann, bob, ann]")
         assert too_many.code != 0
         assert "the list has 3 members, and limits.members is 2" in too_many.out + too_many.err
+
+
+TURNS = """\
+steps:
+  talk:
+    agent: [ann, bob]
+    prompt: Speak.
+    touches: []
+    context: {earlier: %s}
+  judge:
+    review: [ann, bob]
+    of: talk
+    context: {earlier: %s}
+    phrase: approved
+    pass: any
+"""
+
+
+@pytest.mark.parametrize("earlier", ["none", "all"])
+def test_members_answer_blindly_unless_the_file_says_otherwise(earlier: str, tmp_path: Path) -> None:
+    flow = TURNS % (earlier, earlier)
+    project = project_with(tmp_path, flow, ann="echo tabs are better; echo approved", bob="echo no")
+    with closing(project):
+        ended = project.podium("run", "w.yaml", "--no-human", "--yes")
+
+        assert ended.code == 0, ended.out + ended.err
+        sees = earlier == "all"
+        assert ("tabs are better" in project.podium("prompt", "latest", "talk/bob").out) == sees
+        assert ('"outcome": "passed"' in project.podium("prompt", "latest", "judge/bob").out) == sees
+        assert '"outcome"' not in project.podium("prompt", "latest", "judge/ann").out

@@ -75,9 +75,6 @@ class Output:
     """Where in the project the file is written too."""
 
 
-# Verbs of leaves.
-
-
 @dataclass(frozen=True, slots=True)
 class TeamMember:
     name: str
@@ -243,6 +240,8 @@ class Members:
     join: Join = "discard"
     cancels_rest: bool = False
     panel: Panel | None = None
+    in_turn: bool = False
+    """True if each sees the answers of those before it (`context.earlier: all`), so one works after another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,8 @@ class ContextSettings:
     diff: bool | None = None
     budget: int | None = None
     strategy: Value = None
+    earlier: Literal["none", "all"] | None = None
+    """Whether a member or reviewer is given the answers of those before it in the same round; None is "none"."""
 
 
 @dataclass(frozen=True, slots=True)

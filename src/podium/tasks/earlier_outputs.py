@@ -13,7 +13,7 @@ from typing import Any, Final
 from podium.core.addresses import ROOT
 from podium.core.expressions.nodes import ExprError
 from podium.core.expressions.values import Meter, plain
-from podium.core.model import Agent, Block, Call, Human, Members, Repeat, Step
+from podium.core.model import Agent, Block, Call, Human, Members, Repeat, Review, Step
 from podium.core.queries.graph import best_member, dependents_of, fresh_children, workflow_of
 from podium.core.queries.step_results import fields_of
 from podium.core.state import Instance, Leaf, Scope, State
@@ -42,7 +42,29 @@ def outputs_before(
     needs = _direct_needs(state, leaf)
     finished.sort(key=lambda step: step.place.path not in needs)
     outputs = (output for step in finished for output in _outputs_in(state, step, shown))
-    return tuple(output for output, _ in zip(outputs, range(MAX_OUTPUTS), strict=False))
+    rest = tuple(output for output, _ in zip(outputs, range(MAX_OUTPUTS), strict=False))
+    return (*_members_before(state, leaf), *rest)
+
+
+def _members_before(state: State, leaf: Leaf) -> Iterator[EarlierOutput]:
+    """The answers and verdicts of the members before this one, if it is not to answer blindly."""
+    scope = state.instances[leaf.place.parent]
+    is_blind = leaf.place.step.settings.context.earlier != "all"
+    if is_blind or not isinstance(scope, Scope) or not isinstance(scope.place.step.verb, Members | Review):
+        return
+    for member in fresh_children(state, scope):
+        if member.place.index < leaf.place.index and member.ending is not None:
+            text = "\n".join(filter(None, (_opinion(member), _text_of(state, member))))
+            yield EarlierOutput(member.place.path, member.place.step.name, text)
+
+
+def _opinion(member: Instance) -> str:
+    """The verdict of a reviewer, with its findings."""
+    verb, ending = member.place.step.verb, member.ending
+    if not isinstance(verb, Agent) or not verb.judge or ending is None:
+        return ""
+    opinion = {"outcome": ending.outcome, "findings": (ending.result or {}).get("findings") or ()}
+    return json.dumps(plain(opinion, Meter()), ensure_ascii=False)
 
 
 def _steps_read(state: State, leaf: Leaf) -> frozenset[str]:

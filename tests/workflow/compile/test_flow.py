@@ -355,3 +355,11 @@ def test_a_step_whose_work_is_merged_may_end_with_a_conflict(
 def test_a_step_of_a_graph_may_end_with_a_conflict(tmp_path: Path) -> None:
     text = "steps: {a: {needs: [], run: x, touches: [f], on: {conflict: next}}, b: {needs: [a], run: y}}"
     assert errors(tmp_path, text) == []
+
+
+def test_members_that_see_each_other_take_turns(tmp_path: Path) -> None:
+    work = "{agent: [claude, codex], prompt: Go., touches: [], context: {earlier: %s}}"
+    assert verb_of(only_step(tmp_path, work % "all"), Members).in_turn
+    assert not verb_of(only_step(tmp_path, work % "none"), Members).in_turn
+    judged = "steps: {a: {run: x}, r: {review: [claude, codex], of: a, context: {earlier: all}, on: {rejected: next}}}"
+    assert verb_of(compile_text(tmp_path, judged).body.steps[1], Review).parallel == 1

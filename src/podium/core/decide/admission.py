@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
-from podium.core.model import Block, Call, ForEach, Review
+from podium.core.model import Block, Call, ForEach, Members, Review
 from podium.core.policy import Count
 from podium.core.queries.claims import Claim, claim_of_child, overlap
 from podium.core.queries.evaluate import count_of
@@ -72,6 +72,8 @@ def width(state: State, scope: Scope) -> int:
     match verb:
         case ForEach():
             parallel = verb.parallel
+        case Members(in_turn=True):
+            parallel = 1
         case Review() if verb.parallel is not None:
             parallel = verb.parallel
         case Block():

@@ -119,15 +119,17 @@ def _gate_verb(context: CompileContext, raw: Gate) -> Verb:
 
 def review(context: CompileContext, raw: StepOrGate, *, of: tuple[str, ...]) -> Review:
     rule: Any = raw.pass_ or "all"
+    members = tuple(_reviewer(context, raw, worker) for worker in reviewers_of(context.source, raw))
+    in_turn = any(member.settings.context.earlier == "all" for member in members)
     return Review(
-        members=tuple(_reviewer(context, raw, worker) for worker in reviewers_of(context.source, raw)),
+        members=members,
         of=of,
         rule=rule,
         min_score=raw.min_score,
         bar=raw.bar or "major",
         oversight=oversight(context, raw, default="auto"),
         phrase=raw.phrase,
-        parallel=_width(context, raw),
+        parallel=1 if in_turn else _width(context, raw),
         approve=raw.approve or "last_line",
         verdict=raw.verdict or "review",
         panel=panel(context, raw),

@@ -34,8 +34,9 @@ def agent_step(context: CompileContext, name: str, raw: RawStep) -> Step:
         verb=Members(
             members,
             *_rule_and_join(raw),
-            raw.cancel is not None and raw.for_each is None,
-            panel(context, raw),
+            cancels_rest=raw.cancel is not None and raw.for_each is None,
+            panel=panel(context, raw),
+            in_turn=any(member.settings.context.earlier == "all" for member in members),
         ),
         retry=replace(OTHER_RETRY, visits=members[0].retry.visits),
         has_worker=True,

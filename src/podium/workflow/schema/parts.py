@@ -125,6 +125,7 @@ class Context(Raw):
     budget: Tokens | None = None
     max_budget: Tokens | None = None
     strategy: str | None = None
+    earlier: Literal["none", "all"] | None = None
 
 
 class Workspace(Raw):

@@ -177,6 +177,10 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         )
     if step.has("join") and not (has_children or has_list):
         yield FieldFault(5, step.at("join"), '"join" needs for_each, steps, build or a list of agents')
+    shows_earlier = step.context is not None and step.context.earlier is not None
+    if shows_earlier and step.verb == "agent" and not has_list:
+        message = '"earlier" needs a list of agents or a review'
+        yield FieldFault(5, step.at("context", "earlier"), message, "one agent has no members before it")
     if step.cancel is not None:
         yield from _check_cancel(step, has_members=has_children or has_list)
     if step.for_each is not None and step.repeat is not None:
