@@ -229,3 +229,34 @@ def test_the_work_grows_linearly_with_the_length(secret: str, line: bytes) -> No
 @pytest.mark.req("R063")
 def test_a_secret_with_colours_inside_is_masked() -> None:
     assert Mask({"key": "hush-hush"}).apply(plain(b"\x1b[31mhush\x1b[0m-hush")) == b"***"
+
+
+WRITTEN = "sk-Test_0815/abcDEF+ghi=jkl"
+BYTE_BY_BYTE = {
+    "hex with spaces": WRITTEN.encode().hex(" "),
+    "hex with colons": WRITTEN.encode().hex(":").upper(),
+    "escapes of C": "".join(f"\\x{byte:02x}" for byte in WRITTEN.encode()),
+    "octal escapes": "".join(f"\\{byte:03o}" for byte in WRITTEN.encode()),
+    "an array of C": ", ".join(f"0x{byte:02x}" for byte in WRITTEN.encode()),
+    "a list of numbers": str(list(WRITTEN.encode())),
+    "numbers of HTML": "".join(f"&#{byte};" for byte in WRITTEN.encode()),
+    "base32": base64.b32encode(WRITTEN.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("form", BYTE_BY_BYTE)
+def test_bytes_that_are_written_one_by_one_are_masked(form: str) -> None:
+    assert "***" in Mask({"KEY": WRITTEN}).text(f"before {BYTE_BY_BYTE[form]} after")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        base64.b64encode(base64.b64encode(WRITTEN.encode())).decode(),
+        WRITTEN[::-1],
+        "\n".join(WRITTEN),
+        f'{WRITTEN[:9]}" + "{WRITTEN[9:]}',
+    ],
+)
+def test_an_encoding_of_an_encoding_and_pieces_are_not_masked_as_the_page_says(text: str) -> None:
+    assert Mask({"KEY": WRITTEN}).text(text) == text

@@ -3,7 +3,8 @@
 Every encoding is a fixed byte string, so that the mask can search for all of them in one linear pass. Covered: raw,
 JSON (once and twice escaped, both cases of \\uXXXX, escaped slashes), URL (five sets of safe characters, both cases
 of the hex digits, plus for space, every byte), HTML, hex in both cases, base64 in both alphabets at all three alignments.
-The mask also recognizes them in lines of any width. Not covered: encryption, compression, reversal.
+The mask also recognizes them in lines of any width. Single bytes as dumps, C, shells and HTML write them, and base32, are
+covered in one line. Not covered: encryption, compression, reversal, an encoding of an encoding.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def _texts(secret: str) -> Iterator[bytes]:
     yield raw
     import html  # Its table of entities takes time, and most runs have no secret.
 
-    for text in (*_json(secret), *_url(raw), html.escape(secret), html.escape(secret, quote=False)):
+    escaped = (html.escape(secret), html.escape(secret, quote=False))
+    for text in (*_json(secret), *_url(raw), *escaped, *_byte_by_byte(raw)):
         yield text.encode("utf-8", "surrogateescape")
 
 
@@ -55,6 +57,19 @@ def _wrapped(secret: str) -> Iterator[bytes]:
     for text in _base64(raw):
         yield text.encode()
         yield text.translate(str.maketrans("+/", "-_")).encode()
+
+
+def _byte_by_byte(raw: bytes) -> Iterator[str]:
+    """As dumps, C, shells and HTML write single bytes; and base32, as far as it does not depend on what follows."""
+    for text in (raw.hex(" "), raw.hex(":"), raw.hex("-")):
+        yield text
+        yield text.upper()
+    for form in ("\\x{:02x}", "\\x{:02X}", "\\{:03o}", "\\u{:04x}", "&#{};", "&#x{:x};", "&#x{:X};"):
+        yield "".join(map(form.format, raw))
+    for between in (" ", ", ", ","):
+        yield between.join(map(str, raw))
+        yield between.join(map("0x{:02x}".format, raw))
+    yield base64.b32encode(raw[: len(raw) // 5 * 5]).decode()
 
 
 def _json(secret: str) -> Iterator[str]:
