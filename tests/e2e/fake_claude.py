@@ -46,7 +46,7 @@ def main() -> None:
         return record
 
     if "-p" in sys.argv:
-        sys.stdin.read()
+        sys.stdin.readline()
         Path("src/bad.py").write_text("bad = True\n", encoding="utf-8")
         usage = {"claude-sonnet-5": {"inputTokens": 10, "outputTokens": 5}}
         success = {"type": "result", "subtype": "success", "is_error": False, "result": "done badly"}
