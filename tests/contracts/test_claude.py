@@ -15,7 +15,7 @@ from podium.testing.agent_contract import AgentContract
 STAND_IN = r"""
 import json, os, pathlib, sys
 flags = dict(word.partition("=")[::2] for word in sys.argv[1:])
-assert "5517" in pathlib.Path(flags["--append-system-prompt-file"]).read_text() and "7391" in sys.stdin.read()
+assert "5517" in pathlib.Path(flags["--append-system-prompt-file"]).read_text() and "7391" in sys.stdin.readline()
 assert os.environ["ANTHROPIC_API_KEY"] == "sk-test-0000"
 value = {"title": "blue"} if "--json-schema" in flags else None
 end = {"type": "result", "subtype": "success", "is_error": False, "result": "It is blue", "total_cost_usd": 0.01}

@@ -43,7 +43,7 @@ def install(folder: Path, share: float | None) -> Path:
     ]
     path = folder / "claude"
     lines = "".join(f"print({json.dumps(json.dumps(record))})\n" for record in records)
-    path.write_text(f"#!{sys.executable}\nimport sys\nsys.stdin.read()\n{lines}", "utf-8")
+    path.write_text(f"#!{sys.executable}\nimport sys\nsys.stdin.readline()\n{lines}", "utf-8")
     path.chmod(0o755)
     return path
 

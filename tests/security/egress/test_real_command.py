@@ -20,7 +20,7 @@ KEY: Final = "dummy-key-4711-of-the-tests"
 # It stands for a program that a model has taken over: it sends what it likes, and shows all that it gets.
 AGENT: Final = """
 import http.client, json, os, sys
-sys.stdin.read()
+sys.stdin.readline()
 place = os.environ["ANTHROPIC_BASE_URL"].removeprefix("http://")
 lines = [json.loads(line) for line in open("bodies.jsonl")]
 got = []
