@@ -31,9 +31,9 @@ def answer_lists(workflow: Workflow) -> Mapping[str, AnswerList]:
     for step in all_steps(workflow):
         for name, place in list_sources(step.verb):
             fields = _fields(step.verb) if isinstance(step.verb, ForEach) else ()
-            known = lists.get(name, AnswerList(place, ()))
-            bounds = [most for most in (known.most, _bound(step)) if most is not None]
-            lists[name] = AnswerList(place, (*known.fields, *fields), min(bounds, default=None))
+            before = lists.get(name, AnswerList(place, ()))
+            bounds = [most for most in (before.most, _bound(step)) if most is not None]
+            lists[name] = AnswerList(place, (*before.fields, *fields), min(bounds, default=None))
     return lists
 
 

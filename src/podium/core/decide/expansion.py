@@ -75,7 +75,7 @@ def _open_panel(state: State, scope: Scope, panel: Panel, now: Millis) -> Event:
     most = min((b.limits.members for b in books if b.limits.members is not None), default=count)
     message = ""
     if not isinstance(names, list | tuple) or not all(map(_is_name, names)):
-        message = f"{panel.key} needs a list of names, such as [claude, codex]"
+        message = f"{panel.key} needs a list of names, such as [a, b]"
     elif not names:
         message = "the list of members is empty; at least one is needed"
     elif count > most:

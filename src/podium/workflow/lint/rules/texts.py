@@ -26,7 +26,7 @@ from podium.workflow.schema.step import Gate
 SECTIONS: Final[Mapping[str, Place]] = {"outputs": "outputs", "vars": "top", "agents": "top"}
 """Parts of the file that contain values."""
 
-WHOLE: Final = frozenset("when needs on for_each repeat parallel pass join limits".split())
+WHOLE: Final = frozenset("when needs on for_each repeat parallel pass join cancel limits".split())
 """Keys that apply to a repeated step as a whole."""
 
 SHOWABLE: Final = ("diff", "verdicts", "findings", "tests", "cost", "risk")
