@@ -310,4 +310,35 @@ TIME_BUGS: Final = (
     ),
 )
 
-BUGS: Final = (*TIME_BUGS, *GIT_BUGS, *BACK_BUGS, *GATE_BUGS, *TREE_BUGS, *KEPT_BUGS)
+UPGRADE_BUGS: Final = (
+    Bug(
+        "a stronger agent comes one failure late",
+        "queries/steps.py",
+        "return sum(entry.after <= tries for entry in step.retry.upgrade)",
+        "return sum(entry.after < tries for entry in step.retry.upgrade)",
+        ("tests/core/test_upgrades.py::test_the_next_agent_takes_over_after_its_number_of_failed_tries",),
+    ),
+    Bug(
+        "another agent gets a model that it does not have",
+        "queries/steps.py",
+        "model=entry.model if entry.agent or entry.model else verb.model,",
+        "model=entry.model or verb.model,",
+        ("tests/core/test_upgrades.py::test_an_upgrade_of_the_agent_leaves_its_model_behind",),
+    ),
+    Bug(
+        "a stronger agent is replaced by the fallback of the one before",
+        "evolve/leaves.py",
+        "if counted and upgrade_after(leaf.place.step, leaf.tries + 1) > upgrade_of(leaf):",
+        "if False:",
+        ("tests/core/test_upgrades.py::test_the_stronger_agent_has_the_whole_list_of_fallbacks",),
+    ),
+    Bug(
+        "a stronger agent is reserved by what the first one used",
+        "decide/dispatch.py",
+        "typical = None if leaf.uncounted.fallback or upgrade else",
+        "typical = None if leaf.uncounted.fallback else",
+        ("tests/core/test_upgrades.py::test_the_typical_use_is_that_of_the_own_agent",),
+    ),
+)
+
+BUGS: Final = (*UPGRADE_BUGS, *TIME_BUGS, *GIT_BUGS, *BACK_BUGS, *GATE_BUGS, *TREE_BUGS, *KEPT_BUGS)

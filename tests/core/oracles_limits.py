@@ -11,6 +11,7 @@ from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
     AttemptEnded,
+    AttemptQueued,
     AttemptStarted,
     RetryScheduled,
     RunRecovered,
@@ -20,7 +21,7 @@ from podium.core.events import (
     TimerFired,
 )
 from podium.core.model import Agent, Block, Call, ForEach, Human, Repeat, Step, Workflow
-from podium.core.policy import NO_LIMITS, Breaker, Limits
+from podium.core.policy import NO_LIMITS, Breaker, Limits, Retry
 from podium.core.types import Address
 from tests.core.run_log import InstanceLog, RunLog, body_of, entries
 
@@ -75,6 +76,19 @@ def _width(step: Step | None) -> int:
     return parallel
 
 
+def _check_upgrades(run_log: RunLog, path: Address, retry: Retry) -> None:
+    """Each attempt is made by the last agent whose number of failed tries is reached."""
+    tries = 0
+    for event in run_log.log:
+        if getattr(event, "path", None) != path:
+            continue
+        if isinstance(event, AttemptQueued | RetryScheduled):
+            tries += event.why in ("counted", "granted")
+        elif isinstance(event, AttemptStarted):
+            reached = [number for number, entry in enumerate(retry.upgrade, start=1) if entry.after <= tries]
+            assert event.upgrade == max(reached, default=0), f"{path}: upgrade"
+
+
 def _check_tries(run_log: RunLog, instance: InstanceLog) -> None:
     if instance.step is None or not instance.started:
         return
@@ -91,7 +105,8 @@ def _check_tries(run_log: RunLog, instance: InstanceLog) -> None:
     assert [event.attempt for event in instance.started] == list(range(1, len(instance.started) + 1))
     agent = instance.step.verb
     fallbacks = len(agent.fallback) if isinstance(agent, Agent) else 0
-    assert why["fallback"] <= fallbacks
+    assert why["fallback"] <= fallbacks * (1 + len(retry.upgrade))
+    _check_upgrades(run_log, instance.path, retry)
     rounds = 1 + counted + why["granted"]
     assert scheduled["transient"] <= retry.transient * rounds, f"{instance.path}: transient"
     assert why["repair"] <= retry.repair * rounds, f"{instance.path}: repairs"

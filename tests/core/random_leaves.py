@@ -24,7 +24,7 @@ from podium.core.model import (
     Wait,
     Write,
 )
-from podium.core.policy import Backoff, Estimate, PolicyRule, Retry, Stop
+from podium.core.policy import Backoff, Estimate, PolicyRule, Retry, Stop, Upgrade
 from podium.core.step_settings import Prompt
 from podium.core.types import MicroUsd, Millis
 from tests.core.bias import Bias
@@ -32,6 +32,12 @@ from tests.core.shapes import VARS, exists, field_of, found, is_word, less, plus
 
 MINUTE: Final = 60_000
 TOUCHES: Final = (None, (), ("src/**",), ("docs/**",), ("src/a/**", "lib/**"), ("lib/*.py",), ("docs/x.md",))
+
+
+UPGRADES: Final = (
+    Upgrade(1, agent="strong", estimate=Estimate(MicroUsd(90_000), 50)),
+    Upgrade(2, model="best"),
+)
 
 
 class Leaves:
@@ -197,9 +203,11 @@ class Leaves:
     def retry(self, *, agent: bool) -> Retry:
         rng = self.rng
         exhausted: Any = rng.choice(("fail", "fail", "accept_best", "human" if self.bias.people else "fail"))
+        attempts, transient = rng.choice((1, 2, 3)), rng.choice((0, 1, 3))
         return Retry(
-            attempts=rng.choice((1, 2, 3)),
-            transient=rng.choice((0, 1, 3)),
+            attempts=attempts,
+            transient=transient,
+            upgrade=UPGRADES[: attempts - 1] if agent and transient else (),
             repair=rng.choice((0, 2)),
             backoff=Backoff(Millis(1_000 * rng.randint(1, 30))),
             visits=rng.choice((None, None, 1, 2)) if self.bias.breaker else None,

@@ -85,3 +85,48 @@ def test_a_block_waits_for_its_backoff_before_each_further_attempt(tmp_path: Pat
         assert len(times) == 3
         pauses = [after[0] - before[1] for before, after in pairwise(times)]
         assert all(pause >= 1 for pause in pauses), pauses
+
+
+CLIMB = """\
+podium: 1
+name: climb
+agents:
+  small: {type: scripted, script: small.yaml, estimate: {usd: 0.1}}
+  large: {type: scripted, script: large.yaml, estimate: {usd: 2}}
+steps:
+  fix:
+    agent: small
+    prompt: "Try {{ attempt }}: fix it. {{ feedback }}"
+    touches: [a.txt, b.txt]
+    retry: {attempts: 4, upgrade: [{after: 2, agent: large}]}
+    gates: [{name: check, run: [grep, -q, good, a.txt]}]
+    on: {failed: {fail: "too hard"}}
+  read: {run: [cat, b.txt]}
+outputs: {kept: "${{ steps.read.text }}"}
+"""
+
+
+def test_a_stronger_agent_takes_over_with_the_work_and_the_feedback(tmp_path: Path) -> None:
+    files = {
+        "climb.yaml": CLIMB,
+        "a.txt": "start\n",
+        "small.yaml": "- {match: {attempt: 1}, write: {a.txt: bad, b.txt: kept}}\n- {match: {}, write: {a.txt: worse}}\n",
+        "large.yaml": "- {match: {}, write: {a.txt: good}}\n",
+    }
+    with closing(new_project(tmp_path / "p", files)) as project:
+        done = project.podium("run", "climb.yaml", "--sandbox", "limits", "--json")
+        assert done.code == 0, done.err
+        run = done.data()["run"]
+        [fix] = [step for step in done.data()["steps"] if step["path"] == "fix"]
+        shown = project.podium("show", run).out
+        prompt = project.podium("prompt", run, "fix").out
+        plan = project.podium("plan", "climb.yaml").out
+
+        assert fix["workers"] == [{"attempt": 1, "by": "small"}, {"attempt": 3, "by": "large"}]
+        assert "attempt 1 by small, 3 by large" in shown
+        assert "Try 3: fix it." in prompt
+        assert "exit code 1" in prompt, "the stronger agent knows why the gate failed"
+        assert done.data()["outputs"]["kept"].strip() == "kept", (
+            "the stronger agent started from the work so far"
+        )
+        assert "fix after 2" in plan

@@ -231,6 +231,7 @@ RULES: Final = (
             "pass: 4 is more than 3 members",
             "approvals: 3, but only 1 may answer",
             "for_each over 240 items exceeds limits.members",
+            "after: 3 is never reached with 3 attempts",
         ),
         "A rule that cannot be met or too many members would otherwise fail only after the work is done.",
     ),

@@ -92,6 +92,8 @@ class AttemptStarted:
     agent: int = 0
     """0 is the step's own agent, n its n-th fallback."""
     degrade: int = 0
+    upgrade: int = 0
+    """0 is the agent and model of the step, n those of the n-th entry of `retry.upgrade`."""
     timeout: Millis | None = None
     guidance: tuple[str, ...] = ()
     claim: tuple[str, ...] | None = ()

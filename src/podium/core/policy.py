@@ -93,6 +93,27 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """What to reserve for a call when no typical use is known."""
+
+    usd: MicroUsd = MicroUsd(0)
+    tokens: int = 0
+    cap: MicroUsd | None = None
+    """The cost at which the step's agent stops by itself: the best upper bound for a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """The agent or model that takes over after a number of failed tries; it keeps the work and the feedback."""
+
+    after: int
+    agent: str | None = None
+    model: str | None = None
+    estimate: Estimate | None = None
+    """None: the estimate of the step."""
+
+
+@dataclass(frozen=True, slots=True)
 class Retry:
     """What a step may try before it fails."""
 
@@ -103,21 +124,13 @@ class Retry:
     visits: int | None = None
     stop: Stop = Stop()
     degrade: tuple[str, ...] = ()
+    upgrade: tuple[Upgrade, ...] = ()
+    """In the order of `after`."""
     on_exhausted: Exhausted = "fail"
     stated: bool = False
     """True if the file sets `on_exhausted`; only then does it also apply when the visits are used up."""
     per: Literal["visit", "run"] = "visit"
     """With `run`, `attempts` is the number of failures in all visits together; a review counts its rejections."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What to reserve for a call when no typical use is known."""
-
-    usd: MicroUsd = MicroUsd(0)
-    tokens: int = 0
-    cap: MicroUsd | None = None
-    """The cost at which the step's agent stops by itself: the best upper bound for a call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Address
 from podium.credentials import key_names, with_auth
 from podium.errors import ConfigurationError
-from podium.fast_dataclass import dataclass
+from podium.fast_dataclass import dataclass, replace
 from podium.git.branches.pull_request import default_remote
 from podium.git.repository import Repository
 from podium.ports.agent import Agents, InstalledAgent
@@ -73,7 +73,9 @@ def uses_model_agents(workflow: Workflow, agents: Agents) -> bool:
 def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
     if isinstance(step.verb, Call):
         return uses_model_agents(step.verb.workflow, agents)
-    if isinstance(step.verb, Agent) and _model_driven_types(step.verb, workflow.config, agents):
+    if isinstance(step.verb, Agent) and _model_driven_types(
+        _workers(step.verb, step), workflow.config, agents
+    ):
         return True
     return any(_has_models(child, workflow, agents) for child in inner_steps(step))
 
@@ -143,14 +145,14 @@ def agent_steps(workflow: Workflow) -> Iterator[tuple[Address, Agent, Workflow]]
     """The agent steps of a workflow and of those it calls: address without numbers, verb, and the workflow around it."""
     for at, step, inner in all_steps(workflow):
         if isinstance(step.verb, Agent) and not step.verb.by_hand:
-            yield at, step.verb, inner
+            yield at, _workers(step.verb, step), inner
 
 
 def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:
     if isinstance(step.verb, Call):
         yield from agents_not_ready(step.verb.workflow, agents, env)
     if isinstance(step.verb, Agent) and not step.verb.by_hand:
-        kinds = _likely(step.verb, workflow.config, agents, env)
+        kinds = _likely(_workers(step.verb, step), workflow.config, agents, env)
         configured = workflow.config.agents
         wants = [wanting(agents[kind], configured.get(name, {}), env) for name, kind in kinds.items()]
         if wants and all(wants):
@@ -205,7 +207,7 @@ def _sandbox_problems(
     if level == "bubblewrap":
         yield f"sandbox bubblewrap: {reason}"
     elif isinstance(step.verb, Agent):
-        for kind in _model_driven_types(step.verb, workflow.config, machine.agents):
+        for kind in _model_driven_types(_workers(step.verb, step), workflow.config, machine.agents):
             yield f"{kind} needs bubblewrap: {reason}"
     elif isinstance(step.verb, Command) and uses_models:
         yield f"it runs what a model has written and needs bubblewrap: {reason}"
@@ -243,6 +245,12 @@ def _likely(verb: Agent, config: WorkflowConfig, agents: Agents, env: Mapping[st
     is_open = verb.agent is None and (verb.role is None or isinstance(verb.role, str))
     kinds = {**(_types([usual], config) if is_open and usual is not None else {}), **_kinds(verb, config)}
     return {name: kind for name, kind in kinds.items() if kind in agents}
+
+
+def _workers(verb: Agent, step: Step) -> Agent:
+    """The verb with the agents of upgrades among those that may take over."""
+    upgrades = (entry.agent for entry in step.retry.upgrade if entry.agent is not None)
+    return replace(verb, fallback=(*verb.fallback, *upgrades))
 
 
 def _kinds(verb: Agent, config: WorkflowConfig) -> dict[str, str]:

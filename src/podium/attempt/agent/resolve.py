@@ -13,6 +13,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text, plain_json
 from podium.core.model import Agent, Step
+from podium.core.queries.steps import upgraded
 from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.credentials import with_auth
 from podium.errors import ConfigurationError
@@ -54,7 +55,7 @@ def resolve_agent(
     host: Host, config: WorkflowConfig, step: Step, started: AttemptStarted, names: Names
 ) -> ResolvedAgent | NoAgent:
     """Raises ConfigurationError, ExprError. `config` belongs to the workflow that contains the step."""
-    verb = step.verb
+    verb = upgraded(step, 0 if started.agent else started.upgrade).verb
     assert isinstance(verb, Agent)
     role = _text(verb.role, names)
     role_fields = _role(config, role) if not isinstance(verb.role, str) and role is not None else {}
@@ -83,7 +84,8 @@ def resolve_agent(
             f'agent "{agent}" needs a stronger sandbox than this run has; '
             "--sandbox limits accepts the weaker one, at your own risk"
         )
-    model = (_text(verb.model, names) or role_fields.get("model")) if started.agent == 0 else None
+    by_role = None if started.upgrade else role_fields.get("model")
+    model = (_text(verb.model, names) or by_role) if started.agent == 0 else None
     return ResolvedAgent(
         agent=agent,
         type=kind,

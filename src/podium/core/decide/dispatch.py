@@ -20,11 +20,12 @@ from podium.core.decide.attempts import degrade_of, entry_or_end
 from podium.core.decide.entry import limit_ending, result_tree, start_of
 from podium.core.decide.limit_text import limit_message
 from podium.core.events import AttemptStarted, Event, StepEnded
-from podium.core.evolve.leaves import agent_of, is_by_hand
+from podium.core.evolve.leaves import agent_of, is_by_hand, upgrade_of
 from podium.core.guidance import guidance_for, takes_guidance
 from podium.core.model import Agent, Call, Git
 from podium.core.payloads import Amounts, TypicalUse
 from podium.core.queries.graph import HALTED, PRICE
+from podium.core.queries.steps import upgraded
 from podium.core.state import Leaf, State
 from podium.core.types import Address, Millis, Tree
 
@@ -81,10 +82,11 @@ def _reserve(state: State, leaf: Leaf) -> Amounts:
     verb = leaf.place.step.verb
     if not isinstance(verb, Agent) or verb.by_hand:
         return ledger.NOTHING
-    estimate = verb.estimate
+    upgrade = 0 if leaf.uncounted.fallback else upgrade_of(leaf)
+    estimate = upgraded(leaf.place.step, upgrade).verb.estimate  # type: ignore[union-attr]  # it is still an Agent
     usd, tokens = estimate.usd, estimate.tokens
-    # The cap and the typical use do not apply to a fallback agent.
-    typical = None if leaf.uncounted.fallback else _typical_use(state, leaf.place.path)
+    # The cap does not apply to a fallback agent; the typical use is that of the step's own agent.
+    typical = None if leaf.uncounted.fallback or upgrade else _typical_use(state, leaf.place.path)
     if typical is not None:
         usd = usd if typical.usd is None else typical.usd
         tokens = tokens if typical.tokens is None else typical.tokens
@@ -111,6 +113,7 @@ def _start(state: State, leaf: Leaf, reserve: Amounts, now: Millis, *, reuses: b
         start=_start_tree(state, leaf),
         agent=leaf.uncounted.fallback,
         degrade=degrade_of(state, leaf),
+        upgrade=upgrade_of(leaf),
         timeout=time_left
         if step.timeout is None
         else step.timeout

@@ -31,6 +31,7 @@ from podium.core.model import Agent, Human
 from podium.core.payloads import RefusedMember, RunMemory, StepFailure
 from podium.core.queries.memories import memory_of
 from podium.core.queries.step_failures import failing_step
+from podium.core.queries.steps import upgrade_after, upgraded
 from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
 from podium.core.types import MEMORY_FACTS, MERGE_MEMORY, Address, AnswerKind, MicroUsd, Millis, Tree
 
@@ -104,7 +105,13 @@ def agent_of(leaf: Leaf) -> str | None:
     assert isinstance(verb, Agent)
     if leaf.uncounted.fallback:
         return verb.fallback[leaf.uncounted.fallback - 1]
-    return verb.agent if isinstance(verb.agent, str) and verb.agent != "auto" else None
+    own = upgraded(leaf.place.step, upgrade_of(leaf)).verb.agent  # type: ignore[union-attr]  # it is still an Agent
+    return own if isinstance(own, str) and own != "auto" else None
+
+
+def upgrade_of(leaf: Leaf) -> int:
+    """The number of the upgrade that makes the next attempt."""
+    return upgrade_after(leaf.place.step, leaf.tries)
 
 
 def _charge(state: State, path: Address, usd: MicroUsd) -> None:
@@ -180,6 +187,9 @@ def queue_attempt(state: State, event: AttemptQueued | RetryScheduled) -> State:
     elif event.why == "fallback":
         uncounted = uncounted._replace(fallback=uncounted.fallback + 1)
     counted = event.why in ("counted", "granted")
+    if counted and upgrade_after(leaf.place.step, leaf.tries + 1) > upgrade_of(leaf):
+        # Another agent takes over, for which no other one has taken over yet.
+        uncounted = uncounted._replace(fallback=0)
     if isinstance(leaf.join_status, RefusedMember):
         # The conflicting work is on the head by now, so only a try that starts from the head can agree with it. The best
         # attempt so far lacks that work, so it can no longer be accepted.

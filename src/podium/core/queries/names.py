@@ -153,7 +153,7 @@ class InstanceNames:
         """Every name that `lookup` may know here; some of them may have no value."""
         loops = [scope.place.step.verb for scope, _ in self._loops()]
         items = (verb.name for verb in loops if isinstance(verb, ForEach))
-        return tuple(dict.fromkeys((*_ALWAYS, *items, *self._parameter_names(), "member")))
+        return tuple(dict.fromkeys((*_ALWAYS, *items, *self._parameter_names(), "member", "attempt")))
 
     def step_names(self) -> tuple[str, ...]:
         """The steps that `steps.x` may name here, whether they have a result or not."""
@@ -223,7 +223,16 @@ class InstanceNames:
             for key, value in instance.place.step.parameters:
                 if key == name:
                     return fill(value, InstanceNames(self._state, instance))
+        if name == "attempt":
+            return self._attempt()
         raise MissingValue(f"{name} is not defined here")
+
+    def _attempt(self) -> int:
+        """The number of the counted attempt of the step; for a gate that of the step it judges."""
+        for instance in self._enclosing():
+            if isinstance(instance.place.step.verb, Gates):
+                return self._state.instances[instance.place.parent].tries + 1
+        return self._instance.tries + 1
 
     def _step(self, name: str) -> Any:
         inner = self._inner

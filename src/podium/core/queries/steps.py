@@ -23,9 +23,30 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.types import Address
+from podium.fast_dataclass import replace
 
 WITHOUT_PERSON: Final = ("auto", "notify")
 """Levels of oversight at which a question is passed without a person."""
+
+
+def upgraded(step: Step, number: int) -> Step:
+    """The step with the agent and model of the n-th upgrade of its retry; 0 is the step itself."""
+    if not number:
+        return step
+    entry, verb = step.retry.upgrade[number - 1], step.verb
+    assert isinstance(verb, Agent)
+    changed = replace(
+        verb,
+        agent=entry.agent or verb.agent,
+        model=entry.model if entry.agent or entry.model else verb.model,
+        estimate=entry.estimate or verb.estimate,
+    )
+    return step._replace(verb=changed)
+
+
+def upgrade_after(step: Step, tries: int) -> int:
+    """The number of the upgrade that makes the next try after this many failed ones; 0 is none."""
+    return sum(entry.after <= tries for entry in step.retry.upgrade)
 
 
 def children_of(verb: ScopeVerb) -> tuple[Step, ...]:

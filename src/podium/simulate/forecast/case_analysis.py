@@ -8,6 +8,7 @@ transition each time, so that the limit on transitions bounds it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, assert_never
 
 from podium.core.addresses import ADVICE, ROOT, child, gates
@@ -31,6 +32,7 @@ from podium.core.model import (
 from podium.core.policy import NO_LIMITS, Limits
 from podium.core.queries.graph import WORK, targets_of
 from podium.core.queries.static_names import UNKNOWN
+from podium.core.queries.steps import upgrade_after, upgraded
 from podium.core.types import Address
 from podium.fast_dataclass import dataclass, replace
 from podium.simulate.forecast.static_values import (
@@ -239,6 +241,33 @@ def _with_retries(model: CostModel[T], place: ForecastScope, step: Step, body: T
     tries = 1 if judges else _times(place, step, step.retry.attempts)
     asks = step.retry.stated and step.retry.on_exhausted == "human" and not judges
     return model.retried(place, step, body, _cost_of_gates(model, place, step), tries, asks=asks)
+
+
+class TryWeights(NamedTuple):
+    """What single attempts use: one of each try together, one of a try beyond them, and all calls of fallback agents."""
+
+    all_tries: int
+    granted: int
+    fallback: int
+
+
+def weights_of_tries(place: ForecastScope, step: Step, number: int) -> TryWeights:
+    """Each try is weighed by the agent that makes it; with a fallback it may be the more expensive of the two."""
+    own = place.attempt_cost(step, place.at)
+    fallback = own * len(step.verb.fallback) if isinstance(step.verb, Agent) else 0
+    upgrades = step.retry.upgrade
+    if not upgrades:
+        return TryWeights(number * own, own, fallback)
+    weights = [own]
+    for index, entry in enumerate(upgrades, start=1):
+        at = Address(f"{place.at} after {entry.after}")
+        weight = place.attempt_cost(upgraded(step, index), at)
+        weights.append(max(weight, own) if fallback else weight)
+    bounds = (0, *(min(entry.after, number) for entry in upgrades), number)
+    total = sum(
+        weight * (end - start) for weight, (start, end) in zip(weights, pairwise(bounds), strict=True)
+    )
+    return TryWeights(total, max(weights[upgrade_after(step, number) :]), fallback * len(weights))
 
 
 def calls(step: Step, _: Address = ROOT) -> int:

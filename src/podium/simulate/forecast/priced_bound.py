@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from podium.core.model import Agent, Block, Call, Step, Workflow
+from podium.core.model import Block, Call, Step, Workflow
 from podium.core.policy import Limits
 from podium.core.queries.graph import targets_of
 from podium.fast_dataclass import replace
@@ -24,6 +24,7 @@ from podium.simulate.forecast.case_analysis import (
     call_limit,
     cost_of_call,
     scope_of_run,
+    weights_of_tries,
 )
 from podium.simulate.forecast.cost_tables import Table
 from podium.simulate.forecast.paths import charged_after, exits_of_block, split_into_parts
@@ -146,18 +147,21 @@ class _Prices:
     def leaf(
         self, place: ForecastScope, step: Step, gate: SurplusAt | None, tries: Callable[[], int]
     ) -> SurplusAt:
-        retry, weight = step.retry, SCALE * place.attempt_cost(step, place.at)
-        gate_at = gate or _no_cost
-        if not weight and gate_at is _no_cost:
+        retry, gate_at = step.retry, gate or _no_cost
+        if gate_at is _no_cost and not retry.upgrade and not place.attempt_cost(step, place.at):
             return _no_cost
-        single = weight * (1 + retry.transient + retry.repair)
-        fallback = weight * len(step.verb.fallback) if isinstance(step.verb, Agent) else 0
         number = tries()
+        weights, attempts = (
+            weights_of_tries(place, step, number),
+            SCALE * (1 + retry.transient + retry.repair),
+        )
+        all_tries = weights.all_tries * attempts + SCALE * weights.fallback
         may_ask = place.workflow.breaker.retries is not None
 
         def at(terms: Terms) -> Surplus:
-            once = single + gate_at(terms).either
-            total = number * once + fallback
+            judged = gate_at(terms).either
+            once = weights.granted * attempts + judged
+            total = all_tries + number * judged
             if retry.on_exhausted == "human":
                 total += _repeated(once, terms.price)
             elif may_ask:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from podium.core.addresses import FINALLY, child
 from podium.core.evolve.scopes import FINALLY_TRANSITIONS
-from podium.core.model import Agent, Block, Call, Step, Workflow
+from podium.core.model import Block, Call, Step, Workflow
 from podium.core.policy import Limits
 from podium.fast_dataclass import dataclass, replace
 from podium.simulate.forecast.case_analysis import (
@@ -25,6 +25,7 @@ from podium.simulate.forecast.case_analysis import (
     cost_of_call,
     cost_of_step,
     scope_of_run,
+    weights_of_tries,
 )
 from podium.simulate.forecast.cost_tables import (
     NEVER,
@@ -90,14 +91,13 @@ class _Tables:
         return _cap(make(self, place, step), call_limit(place, limits), limits.transitions)
 
     def leaf(self, place: ForecastScope, step: Step, gate: Node | None, tries: Callable[[], int]) -> Node:
-        retry, weight = step.retry, place.attempt_cost(step, place.at)
-        once = constant(weight * (1 + retry.transient + retry.repair), place.size)
+        retry, number = step.retry, tries()
+        weights, attempts = weights_of_tries(place, step, number), 1 + retry.transient + retry.repair
+        once = constant(weights.granted * attempts, place.size)
+        table = constant(weights.all_tries * attempts + weights.fallback, place.size)
         if gate is not None:
             once = combine(once, gate.either)
-        number = tries()
-        table = multiply(once, number)
-        if isinstance(step.verb, Agent):
-            table = tuple(weight * len(step.verb.fallback) + value for value in table)
+            table = combine(table, multiply(gate.either, number))
         granted = 0
         if retry.on_exhausted == "human":
             granted, table = place.size - 1, combine(table, repeat_table(once))

@@ -115,6 +115,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "why": step.why,
         "degraded": step.degraded,
         "passed_over": list(step.passed_over),
+        "workers": [{"attempt": attempt, "by": worker} for attempt, worker in step.workers],
         **({"by": step.result["by"]} if step.done_by else {}),
         **({"guidance": [text._asdict() for text in step.guidance]} if step.guidance else {}),
         "reused": step.reused or None,

@@ -27,6 +27,7 @@ from podium.views.text.costs import (
     outcome_text,
     run_cost,
     usage_text,
+    workers_text,
 )
 from podium.views.text.landing import landing_note, landing_words, landings
 from podium.views.text.next_steps import next_steps, waits_for
@@ -117,7 +118,8 @@ def _step_table(view: RunView) -> str:
 
 def _step(step: StepView, now: Millis) -> tuple[str, ...]:
     took = duration(duration_of(step, now))
-    words = (outcome_text(step), fallback_text(step) if step.passed_over else "", step.done_by)
+    workers = fallback_text(step) if step.passed_over else workers_text(step) if len(step.workers) > 1 else ""
+    words = (outcome_text(step), workers, step.done_by)
     outcome = "; ".join(filter(None, words))
     attempts = attempts_text(step) if step.repairs else str(step.attempts or "")
     return f"`{step.path}`", _cell(outcome, 400), attempts, took, cost(step), _cell(step.why, len(step.why))

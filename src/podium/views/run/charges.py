@@ -20,6 +20,12 @@ NO_NAME: Final = "-"
 NO_RESULT: Final[Mapping[str, Any]] = {}
 
 
+def worker_of(result: Mapping[str, Any] | None) -> str:
+    """The agent that gave this result, with its model; empty for other steps."""
+    fields = result or NO_RESULT
+    return " ".join(str(fields[key]) for key in ("agent", "model") if fields.get(key))
+
+
 class Charge(NamedTuple):
     """The cost of one attempt; `used.usd` excludes the unknown calls, `used.calls` includes them."""
 

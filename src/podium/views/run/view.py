@@ -73,6 +73,8 @@ class StepView:
     """The earlier run whose answer it reused."""
     stale: bool = False
     """True if its result is no longer valid: the run jumped back, or the judged tree was merged with other work."""
+    workers: tuple[tuple[int, str], ...] = ()
+    """The agent with its model that made the attempts from this one on, whenever it was another than before."""
     passed_over: tuple[str, ...] = ()
     """For each agent that was replaced by the next one in `fallback`, the reason."""
     answered: int = 0

@@ -55,3 +55,8 @@ def fallback_text(step: StepView) -> str:
     """The agent that worked instead of others, and why those did not, in one line."""
     agent = as_text(step.result.get("agent")) or "no agent"
     return f"{agent} instead: {'; '.join(one_line(why, 120) for why in step.passed_over)}"
+
+
+def workers_text(step: StepView) -> str:
+    """Which agents and models made which attempts: `attempt 1 by claude sonnet, 3 by claude opus`."""
+    return "attempt " + ", ".join(f"{attempt} by {one_line(worker, 80)}" for attempt, worker in step.workers)

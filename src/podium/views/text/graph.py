@@ -9,6 +9,7 @@ from podium.core import model
 from podium.core.expressions.nodes import Node, show
 from podium.core.queries.graph import targets_of
 from podium.core.queries.steps import children_of
+from podium.views.format import plural
 
 
 class Edge(NamedTuple):
@@ -45,6 +46,9 @@ def describe(step: model.Step) -> str:
     if step.when is not None:
         extras.append("when ...")
     extras += _rule(verb)
+    for entry in step.retry.upgrade:
+        names = " ".join(filter(None, (entry.agent, entry.model)))
+        extras.append(f"after {plural(entry.after, 'failure')}: {names}")
     text = _verb(verb)
     return f"[{text}]" + (f"  {'; '.join(extras)}" if extras else "")
 

@@ -12,7 +12,7 @@ from podium.views.run.advice import advice_in
 from podium.views.run.features import features_of
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
 from podium.views.run.why import one_text
-from podium.views.text.costs import attempts_text, cost, fallback_text, outcome_text, run_cost
+from podium.views.text.costs import attempts_text, cost, fallback_text, outcome_text, run_cost, workers_text
 from podium.views.text.landing import FOR_A_PERSON, landing_note, landing_words, landings
 from podium.views.text.next_steps import Hint, background, next_steps, waits_for
 
@@ -182,6 +182,8 @@ def _notes(step: StepView) -> Iterator[str]:
         yield "stale"
     if step.passed_over:
         yield fallback_text(step)
+    elif len(step.workers) > 1:
+        yield workers_text(step)
 
 
 def fault_lines(steps: Iterable[StepView], paint: Paint) -> Iterator[str]:

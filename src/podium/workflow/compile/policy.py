@@ -18,6 +18,7 @@ from podium.core.policy import (
     Reserve,
     Retry,
     Stop,
+    Upgrade,
 )
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.agent_capabilities import HUMAN
@@ -83,11 +84,17 @@ def _policy_rule(context: CompileContext, rule: file.PolicyRule) -> PolicyRule:
     )
 
 
-def retry(context: CompileContext, layers: Iterator[tuple[parts.Retry | str, DocPath]], base: Retry) -> Retry:
-    """`layers` are the role's and the step's settings, the nearest last."""
+def retry(
+    context: CompileContext,
+    layers: Iterator[tuple[parts.Retry | str, DocPath]],
+    base: Retry,
+    *,
+    upgrades: bool = False,
+) -> Retry:
+    """`layers` are the role's and the step's settings, the nearest last; `upgrades` says that another agent may take over."""
     for raw, path in layers:
         base = _apply_layer(context, raw, path, base)
-    return base
+    return base if upgrades else replace(base, upgrade=())
 
 
 def _apply_layer(context: CompileContext, raw: parts.Retry | str, path: DocPath, base: Retry) -> Retry:
@@ -118,7 +125,15 @@ def _merge_retry(context: CompileContext, raw: parts.Retry, base: Retry) -> Retr
         values["degrade"] = tuple(
             context.prompt(text, raw.at("degrade", number)).text for number, text in enumerate(raw.degrade)
         )
+    if raw.upgrade is not None:
+        values["upgrade"] = tuple(_upgrade(context, entry) for entry in raw.upgrade)
     return replace(base, **values, stated=base.stated or raw.on_exhausted is not None)
+
+
+def _upgrade(context: CompileContext, raw: parts.Upgrade) -> Upgrade:
+    own = raw.agent is not None or raw.estimate is not None
+    declared = estimate(context, raw.estimate, raw.agent, has_fallback=False) if own else None
+    return Upgrade(raw.after, raw.agent, raw.model, declared)
 
 
 def _backoff(raw: parts.Backoff, base: Backoff) -> Backoff:

@@ -140,9 +140,8 @@ def is_repeatable(context: CompileContext, raw: RawStep, role: Role | None = Non
 
 
 def _agent_retry(context: CompileContext, raw: RawStep, role: Role | None) -> Retry:
-    return policy.with_exhausted_default(
-        context, policy.retry(context, retry_layers(context, raw, role, is_worker=True), AGENT_RETRY)
-    )
+    layers = retry_layers(context, raw, role, is_worker=True)
+    return policy.with_exhausted_default(context, policy.retry(context, layers, AGENT_RETRY, upgrades=True))
 
 
 def command_step(context: CompileContext, name: str, raw: RawStep) -> Step:

@@ -95,6 +95,18 @@ def _constant_backoff(value: Any) -> Any:
     return {"first": value, "times": 1, "max": value, "jitter": "0%"} if isinstance(value, str) else value
 
 
+class Estimate(Raw):
+    usd: Number | None = None
+    tokens: Tokens | None = None
+
+
+class Upgrade(Raw):
+    after: Positive
+    agent: str | None = None
+    model: str | None = None
+    estimate: Estimate | None = None
+
+
 class Retry(Raw):
     attempts: CountText | None = None
     per: Literal["visit", "run"] | None = None
@@ -104,6 +116,7 @@ class Retry(Raw):
     visits: Positive | None = None
     stop: Stop | None = None
     degrade: Texts | None = None
+    upgrade: tuple[Upgrade, ...] | None = None
     on_exhausted: ExhaustedWord | None = None
 
 
@@ -165,11 +178,6 @@ class Output(Raw):
 
 OutputText: TypeAlias = str | Output
 """A type name, one `${{ }}` on a block, or the map."""
-
-
-class Estimate(Raw):
-    usd: Number | None = None
-    tokens: Tokens | None = None
 
 
 class Wait(Raw):

@@ -10,7 +10,7 @@ from podium.workflow.agent_capabilities import AUTO, HUMAN, PERSON, Capabilities
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.schema.file import Role
-from podium.workflow.schema.parts import DocPath
+from podium.workflow.schema.parts import DocPath, Retry
 from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Gate, StepOrGate
 from podium.workflow.workers import Worker, reviewers_of, workers_of
@@ -62,8 +62,11 @@ def _mentions_in_file(context: WorkflowSource) -> Iterator[AgentMention]:
         for key, names in (("candidates", role.candidates), ("fallback", role.fallback)):
             for number, agent in enumerate(names or ()):
                 yield AgentMention(context, agent, (*at, key, number), "agent")
+        yield from _mentions_in_retry(context, role.retry)
         for gate in role.gates:
             yield from _mentions_in_gate(context, gate)
+    for retry in file.retries.values():
+        yield from _mentions_in_retry(context, retry)
     for gate in file.gates.values():
         yield from _mentions_in_gate(context, gate)
     if file.breaker is not None and file.breaker.ask != HUMAN:
@@ -81,11 +84,17 @@ def _mentions_in_step(site: StepSite) -> Iterator[AgentMention]:
     yield from _mentions_of(site.context, step.agent, step.at("agent"), "agent")
     yield from _mentions_of(site.context, step.review, step.at("review"), "either")
     yield from _mentions_of(site.context, step.fallback, step.at("fallback"), "agent")
+    yield from _mentions_in_retry(site.context, step.retry)
     for gate in step.gates:
         yield from _mentions_in_gate(site.context, gate)
     for member in (step.team or {}).values():
         yield from _mentions_of(site.context, member.role, member.at("role"), "role")
         yield from _mentions_of(site.context, member.agent, member.at("agent"), "agent")
+
+
+def _mentions_in_retry(context: WorkflowSource, retry: Retry | str | None) -> Iterator[AgentMention]:
+    for entry in (retry.upgrade or ()) if isinstance(retry, Retry) else ():
+        yield from _mentions_of(context, entry.agent, entry.at("agent"), "agent")
 
 
 def _mentions_of(

@@ -37,7 +37,7 @@ CHANGE: Final = MapOf(
     optional=frozenset({"coverage", "tests"}),
 )
 SHARED: Final = frozenset(
-    "inputs vars run env loop item member work change feedback message feature phase component interfaces".split()
+    "inputs vars run env loop item member work change feedback attempt message feature phase component interfaces".split()
 )
 """Names that a role or a named gate may read in any step; only its own parameters are known here."""
 
@@ -93,6 +93,8 @@ def _local_type(scope: Scope, name: str) -> Type | None:
             return _parameters_type(scope)
         case "feedback" if scope.site is not None or scope.role is not None:
             return ANY
+        case "attempt" if scope.site is not None or scope.role is not None:
+            return INT
         case "member":
             return TEXT if scope.is_member() else None
         case "work" | "change":

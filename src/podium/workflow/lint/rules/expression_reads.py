@@ -29,6 +29,7 @@ SCOPED_NAMES: Final = {
     "change": "exists only in reviews and gates",
     "with": "exists only where a role or workflow has parameters",
     "feedback": "exists only in steps",
+    "attempt": "exists only in steps",
     "message": "exists only in a team",
     **dict.fromkeys(("feature", "phase", "component", "interfaces"), "exists only in a build"),
 }

@@ -7,11 +7,11 @@ from typing import Literal
 
 from podium.workflow.agent_capabilities import AGENT_WORDS
 from podium.workflow.context import WorkflowSource
-from podium.workflow.defaults import PRESETS
+from podium.workflow.defaults import AGENT_RETRY, PRESETS
 from podium.workflow.lint.analysis.assigned_agents import AgentMention, agent_mentions
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.problems import Problem, did_you_mean
-from podium.workflow.schema.parts import DocPath, Retry
+from podium.workflow.schema.parts import DocPath, Retry, Upgrade
 from podium.workflow.schema.step import Gate
 from podium.workflow.workers import Worker, workers_of
 
@@ -21,6 +21,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
         yield from _exists(mention)
     for context, retry, path in _retries(survey):
         yield from _preset(context, retry, path)
+    yield from _upgrades(survey)
     for site in survey.sites:
         yield from _task(site)
 
@@ -69,6 +70,40 @@ def _preset(context: WorkflowSource, retry: Retry | str | None, path: DocPath) -
         yield context.problem(
             21, path, f'retry preset "{retry}" does not exist', hint=did_you_mean(retry, presets)
         )
+
+
+def _upgrades(survey: FileSurvey) -> Iterator[Problem]:
+    """Rule 29 for each list of upgrades, and rule 5 for one that a step without an agent cannot use."""
+    named = tuple((survey.context, retry, retry.path) for retry in survey.context.file.retries.values())
+    for context, retry, _ in (*named, *_retries(survey)):
+        if isinstance(retry, Retry) and retry.upgrade is not None:
+            yield from _order_of_upgrades(context, retry, retry.upgrade)
+    for site in survey.sites:
+        written = site.step.retry
+        retry = site.context.file.retries.get(written) if isinstance(written, str) else written
+        if isinstance(retry, Retry) and retry.upgrade and site.step.verb not in {"agent", None}:
+            hint = "only an agent can be replaced by a stronger one"
+            yield site.problem(5, "retry", message=f'"{site.name}" has no agent to upgrade', hint=hint)
+
+
+def _order_of_upgrades(
+    context: WorkflowSource, retry: Retry, upgrades: tuple[Upgrade, ...]
+) -> Iterator[Problem]:
+    attempts = AGENT_RETRY.attempts if retry.attempts is None else retry.attempts
+    before = 0
+    for entry in upgrades:
+        at = entry.at("after")
+        if entry.agent is None and entry.model is None:
+            yield context.problem(29, entry.path, "an upgrade needs agent or model", hint="model: opus")
+        if entry.agent in AGENT_WORDS:
+            yield context.problem(29, entry.at("agent"), f'"{entry.agent}" cannot take over a retry')
+        if entry.after <= before:
+            message = f"after: {entry.after} does not come after the upgrade before it"
+            yield context.problem(29, at, message, hint="order them by after")
+        elif isinstance(attempts, int) and entry.after >= attempts:
+            message = f"after: {entry.after} is never reached with {attempts} attempts"
+            yield context.problem(29, at, message, hint=f"attempts: {entry.after + 1}")
+        before = entry.after
 
 
 def _task(site: StepSite) -> Iterator[Problem]:
