@@ -101,10 +101,11 @@ def read_cast(path: FilePath) -> Cast:
 
 
 def is_named(written: str, path: str) -> bool:
-    """Whether a rule or an expectation means this address: by the whole of it, without its visit, without all of its numbers,
-    or by the name of the step alone."""
-    place = place_of(path)
-    return written in (path, re.sub(r"~\d+$", "", path), place, place.rpartition("/")[2])
+    """Whether a rule or an expectation means this address: by the whole of it or its end, such as the name of the step; each
+    also without the visit, or without all numbers."""
+    return any(
+        f"/{form}".endswith(f"/{written}") for form in (path, re.sub(r"~\d+$", "", path), place_of(path))
+    )
 
 
 def place_of(path: str) -> str:
