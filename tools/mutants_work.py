@@ -312,6 +312,15 @@ TIME_BUGS: Final = (
 
 UPGRADE_BUGS: Final = (
     Bug(
+        "a computed timer counts from the beginning of time",
+        "decide/decide.py",
+        "return Millis(now + parse_duration(answer[0]))",
+        "return Millis(parse_duration(answer[0]))",
+        (
+            "tests/core/test_computed_timers.py::test_the_time_is_computed_when_the_wait_starts_and_stored_in_its_event",
+        ),
+    ),
+    Bug(
         "a stronger agent comes one failure late",
         "queries/steps.py",
         "return sum(entry.after <= tries for entry in step.retry.upgrade)",

@@ -53,3 +53,16 @@ def test_the_time_of_a_step_is_a_failure_that_the_scope_around_it_routes(tmp_pat
     assert ends(done)["slow"] == ("failed", "limit")
     assert ends(done)["last"] == ("passed", "")
     assert "slow/b" not in ends(done)
+
+
+@pytest.mark.parametrize(("pause", "code", "outcome"), [("0s", 0, "passed"), ("soon", 1, "error")])
+def test_a_timer_may_be_an_input(tmp_path: Path, pause: str, code: int, outcome: str) -> None:
+    text = 'inputs: {pause: string}\nsteps:\n  rest: {wait: {timer: "${{ inputs.pause }}"}}\n'
+    with closing(new_project(tmp_path / "place", {FILE: f"podium: 1\nname: times\n{text}"})) as project:
+        done = project.podium("run", FILE, "-i", f"pause={pause}", "--sandbox", "limits", "--json")
+
+    assert done.code == code, done.err
+    [rest] = done.data()["steps"]
+    assert rest["outcome"] == outcome
+    if code:
+        assert rest["message"] == 'wait.timer is "soon", but it must be a duration such as 90s, 5m or 1h30m'

@@ -194,7 +194,8 @@ class Wait:
 
     what: Literal["signal", "file", "timer", "until_time", "commit", "step", "poll"]
     detail: Fields = field(default_factory=no_fields)
-    timer: Millis | None = None
+    timer: Millis | Node | None = None
+    """A duration, or an expression that gives one as text when the wait starts."""
     minute_of_day: int | None = None
 
 

@@ -285,3 +285,11 @@ def test_a_role_says_whether_finishing_without_a_change_is_a_failure(tmp_path: P
     by_step = verb_of(only_step(tmp_path, "{role: w, no_change: fail}", rest), Agent)
 
     assert (by_role.no_change, by_step.no_change) == ("pass", "fail")
+
+
+def test_a_timer_is_one_duration_or_one_insert(tmp_path: Path) -> None:
+    [(rule, mistake)] = errors(
+        tmp_path, 'inputs: {n: string}\nsteps: {a: {wait: {timer: "${{ inputs.n }}s"}}}'
+    )
+
+    assert (rule, mistake) == (2, 'this must be a duration, or one "${{ }}" whose value is a duration')

@@ -26,6 +26,8 @@ from podium.core.decide.scopes import next_scope_event
 from podium.core.events import Event
 from podium.core.evolve.evolve import advance
 from podium.core.evolve.leaves import is_by_hand
+from podium.core.expressions.nodes import Node
+from podium.core.expressions.values import Meter, as_json, parse_duration
 from podium.core.model import Agent, Call, Check, Human, Set, Step, Wait
 from podium.core.queries.evaluate import try_condition, try_fill
 from podium.core.queries.graph import WORK, builders_on, live_children
@@ -322,7 +324,10 @@ def _start_leaf(state: State, leaf: Leaf, now: Millis) -> Event | None:
         case Human():
             return ask_person(state, leaf, verb, now)
         case Wait():
-            return events.WaitStarted(now, path, _due(state, leaf, verb, now))
+            due = _due(state, leaf, verb, now)
+            if due is None or isinstance(due, int):
+                return events.WaitStarted(now, path, due)
+            return due
         case Agent(by_hand=True) if state.started is not None and state.started.no_human:
             return events.StepEnded(now, path, "error", "no_human", 1)
         case _ if isinstance(verb, WORK) and leaf.ticket < 0:
@@ -341,10 +346,12 @@ def _set(state: State, leaf: Leaf, verb: Set, now: Millis) -> Event:
     return events.StepEnded(now, leaf.place.path, "passed", sets=tuple(values))
 
 
-def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | None:
-    """When a wait is over: a timer at its time, any other wait after its timeout."""
-    if verb.timer is not None:
+def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | Event | None:
+    """When a wait is over: a timer at its time, any other wait after its timeout; an event if that cannot be computed."""
+    if isinstance(verb.timer, int):
         return Millis(now + verb.timer)
+    if verb.timer is not None:
+        return _computed_due(state, leaf, verb.timer, now)
     if verb.minute_of_day is not None:
         assert state.started is not None
         offset = state.started.run.utc_offset * 60_000
@@ -353,6 +360,17 @@ def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | None:
         return Millis(due if due > now else due + DAY)
     timeout = leaf.place.step.timeout
     return None if timeout is None else Millis(now + timeout)
+
+
+def _computed_due(state: State, leaf: Leaf, timer: Node, now: Millis) -> Millis | Event:
+    answer = try_fill(state, leaf, timer, now)
+    if not isinstance(answer, tuple):
+        return answer
+    try:
+        return Millis(now + parse_duration(answer[0]))
+    except ValueError as error:
+        message = f"wait.timer is {as_json(answer[0], Meter())}, but it must be {error}"
+        return events.StepEnded(now, leaf.place.path, "error", "expression", exit=1, message=message)
 
 
 def _after_answer(state: State, leaf: Leaf, now: Millis) -> Event | None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, TypeGuard, cast
+
+from podium.core.types import Millis
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Kind: TypeAlias = Literal["null", "boolean", "number", "text", "list", "map"]
@@ -25,6 +28,10 @@ MAX_NODES: Final = 200
 MAX_WORK: Final = 10_000_000
 PER_VALUE: Final = 60
 PER_ITEM: Final = 20
+
+_DURATION: Final = re.compile(r"(?:(\d{1,18})d)?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})s)?")
+_SECONDS: Final = (86_400, 3_600, 60, 1)
+_LONGEST_S: Final = 3650 * 86_400
 
 
 class ExprError(Exception):
@@ -197,3 +204,17 @@ def list_of(value: Json, function: str) -> Sequence[Json]:
     if not is_list(value):
         raise WrongType(f"{function} needs a list, not {phrase(kind_of(value))}")
     return value
+
+
+def parse_duration(value: object) -> Millis:
+    """`90s`, `5m`, `1h30m` or 0; raises ValueError with what a duration looks like."""
+    match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
+    if match is not None:
+        parts = zip(match.groups("0"), _SECONDS, strict=True)
+        seconds = sum(int(part) * unit for part, unit in parts)
+        if seconds > _LONGEST_S:
+            raise ValueError("at most 3650d, which is ten years")
+        return Millis(1000 * seconds)
+    if value == 0 and not isinstance(value, bool):
+        return Millis(0)
+    raise ValueError("a duration such as 90s, 5m or 1h30m")

@@ -11,7 +11,7 @@ from podium.core.events import Event
 from podium.core.payloads import Rebase, rebase_in
 from podium.core.types import ACTIONS, IN_PLACE, MEMORY_FACTS, MERGE_MEMORY, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
-from podium.views.run.charges import NO_NAME, Charge, ChargeReader, worker_of
+from podium.views.run.charges import NO_NAME, Charge, ChargeReader, new_worker
 from podium.views.run.freshness import Freshness
 from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus, with_guidance
 from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence, worst_cause
@@ -257,7 +257,7 @@ class RunViewBuilder:
                 if event.change is not None and event.change.get("files"):
                     self._places.add(bool(event.change.get(IN_PLACE)))
                 changes = {"result": event.result} if event.result is not None else {}
-                changes |= self._workers(event)
+                changes |= new_worker(self._steps.get(event.path), event)
                 changes |= {"reused": event.reused, "answered": event.attempt, "cause": attempt_cause(event)}
                 self._change(event.path, status="checking", tree=event.tree, verdict=event.verdict, **changes)
             case _:
@@ -267,12 +267,6 @@ class RunViewBuilder:
         step = self._steps.get(path)
         if texts and step is not None:
             self._change(path, guidance=with_guidance(step, attempt, texts, self._guides, refused))
-
-    def _workers(self, event: events.AttemptEnded) -> dict[str, Any]:
-        step, worker = self._steps.get(event.path), worker_of(event.result)
-        if step is None or not worker or worker in [name for _, name in step.workers[-1:]]:
-            return {}
-        return {"workers": (*step.workers, (event.attempt, worker))}
 
     def _take_wait(self, event: _WaitEvent) -> None:
         match event:

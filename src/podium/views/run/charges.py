@@ -26,6 +26,14 @@ def worker_of(result: Mapping[str, Any] | None) -> str:
     return " ".join(str(fields[key]) for key in ("agent", "model") if fields.get(key))
 
 
+def new_worker(step: Any, event: events.AttemptEnded) -> dict[str, Any]:
+    """The change of a step's view if another agent or model made this attempt than the one before."""
+    worker = worker_of(event.result)
+    if step is None or not worker or worker in [name for _, name in step.workers[-1:]]:
+        return {}
+    return {"workers": (*step.workers, (event.attempt, worker))}
+
+
 class Charge(NamedTuple):
     """The cost of one attempt; `used.usd` excludes the unknown calls, `used.calls` includes them."""
 

@@ -98,7 +98,8 @@ def wait(context: CompileContext, raw: parts.Wait) -> Wait:
             form: context.value(raw.get(form), raw.at(form)),
             "branch": context.value(raw.branch, raw.path),
         }
-    return Wait(form, present_fields(detail), raw.timer, _minute_of_day(raw.until_time))
+    timer = None if raw.timer is None else context.duration(raw.timer, raw.at("timer"))
+    return Wait(form, present_fields(detail), timer, _minute_of_day(raw.until_time))
 
 
 def _minute_of_day(text: str | None) -> int | None:

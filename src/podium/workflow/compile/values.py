@@ -14,6 +14,7 @@ from podium.core.expressions.templates import Value
 from podium.core.model import Fields
 from podium.core.policy import Count
 from podium.core.step_settings import Prompt
+from podium.core.types import Millis
 from podium.fast_dataclass import dataclass
 from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
@@ -89,6 +90,15 @@ class CompileContext:
             return value
         self.problem(2, path, 'this must be a number, or one "${{ }}" whose value is a number')
         return 1
+
+    def duration(self, raw: Millis | str, path: DocPath) -> Millis | Node:
+        if not isinstance(raw, str):
+            return raw
+        value = self.value(raw, path)
+        if isinstance(value, Node):
+            return value
+        self.problem(2, path, 'this must be a duration, or one "${{ }}" whose value is a duration')
+        return Millis(0)
 
     def globs(self, raw: str | Iterable[str], path: DocPath) -> tuple[Value, ...] | Node:
         """A list of globs, or the expression whose value is the list."""

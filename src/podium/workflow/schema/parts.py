@@ -9,6 +9,7 @@ from podium.workflow.schema.scalars import (
     TEXTS,
     CountText,
     Duration,
+    DurationText,
     Expression,
     Number,
     Positive,
@@ -183,7 +184,7 @@ OutputText: TypeAlias = str | Output
 class Wait(Raw):
     signal: str | None = None
     file: str | None = None
-    timer: Duration | None = None
+    timer: DurationText | None = None
     until_time: TimeOfDay | None = None
     commit: str | None = None
     step: str | None = None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
+from podium.core.expressions.values import parse_duration
 from podium.core.types import Millis
 from podium.workflow.schema.fields import InvalidValue, Scalar, Schema
 
@@ -26,14 +27,11 @@ def is_insert(value: Any) -> bool:
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 MEMORY_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
-_DURATION: Final = re.compile(r"(?:(\d{1,18})d)?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})s)?")
 _TOKENS: Final = re.compile(r"(\d+(?:\.\d+)?)([kM])")
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _SIZE_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SHARE: Final = re.compile(r"(\d{1,3})%")
 _TIME: Final = re.compile("([01]?[0-9]|2[0-3]):[0-5][0-9]")
-_SECONDS: Final = (86_400, 3_600, 60, 1)
-_LONGEST_S: Final = 3650 * 86_400
 """Ten years; a later time could not be shown as a date."""
 
 
@@ -70,16 +68,14 @@ def time_of_day(value: Any) -> str:
 
 
 def duration(value: Any) -> Millis:
-    match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
-    if match is not None:
-        parts = zip(match.groups("0"), _SECONDS, strict=True)
-        seconds = sum(int(part) * unit for part, unit in parts)
-        if seconds > _LONGEST_S:
-            raise InvalidValue("at most 3650d, which is ten years")
-        return Millis(1000 * seconds)
-    if value == 0 and not isinstance(value, bool):
-        return Millis(0)
-    raise InvalidValue("a duration such as 90s, 5m or 1h30m")
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise InvalidValue(str(error)) from error
+
+
+def duration_or_insert(value: Any) -> Millis | str:
+    return value if isinstance(value, str) and INSERT in value else duration(value)
 
 
 def tokens(value: Any) -> int:
@@ -258,6 +254,13 @@ TimeOfDay: TypeAlias = Annotated[
 Duration: TypeAlias = Annotated[
     Millis,
     Scalar(duration, {"anyOf": [{"type": "string", "pattern": "^([0-9]+[dhms])+$"}, {"const": 0}]}),
+]
+DurationText: TypeAlias = Annotated[
+    Millis | str,
+    Scalar(
+        duration_or_insert,
+        {"anyOf": [{"type": "string", "pattern": "^([0-9]+[dhms])+$"}, {"const": 0}, _INSERTED]},
+    ),
 ]
 Tokens: TypeAlias = Annotated[
     int,
