@@ -293,3 +293,21 @@ def test_a_timer_is_one_duration_or_one_insert(tmp_path: Path) -> None:
     )
 
     assert (rule, mistake) == (2, 'this must be a duration, or one "${{ }}" whose value is a duration')
+
+
+def test_an_upgrade_is_priced_by_its_own_estimate_or_that_of_its_agent(tmp_path: Path) -> None:
+    agents = "agents: {strong: {type: claude, estimate: {usd: 3}, max_usd: 4}}"
+    ladder = "[{after: 1, model: opus}, {after: 2, model: x, estimate: {usd: 2}}, {after: 3, agent: strong}]"
+
+    steps = retry_of(tmp_path, f"{{attempts: 4, upgrade: {ladder}}}", agents).upgrade
+
+    assert [(entry.after, entry.agent, entry.model) for entry in steps] == [
+        (1, None, "opus"),
+        (2, None, "x"),
+        (3, "strong", None),
+    ]
+    assert steps[0].estimate is None
+    assert [entry.estimate and (entry.estimate.usd, entry.estimate.cap) for entry in steps[1:]] == [
+        (2_000_000, None),
+        (3_000_000, 4_000_000),
+    ]
