@@ -313,7 +313,7 @@ TIME_BUGS: Final = (
 UPGRADE_BUGS: Final = (
     Bug(
         "a computed timer counts from the beginning of time",
-        "decide/decide.py",
+        "queries/evaluate.py",
         "return Millis(now + parse_duration(answer[0]))",
         "return Millis(parse_duration(answer[0]))",
         (

@@ -26,10 +26,8 @@ from podium.core.decide.scopes import next_scope_event
 from podium.core.events import Event
 from podium.core.evolve.evolve import advance
 from podium.core.evolve.leaves import is_by_hand
-from podium.core.expressions.nodes import Node
-from podium.core.expressions.values import Meter, as_json, parse_duration
 from podium.core.model import Agent, Call, Check, Human, Set, Step, Wait
-from podium.core.queries.evaluate import try_condition, try_fill
+from podium.core.queries.evaluate import computed_due, try_condition, try_fill
 from podium.core.queries.graph import WORK, builders_on, live_children
 from podium.core.queries.memories import pin_request
 from podium.core.state import Instance, Leaf, Scope, State, draft, freeze
@@ -351,7 +349,7 @@ def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | Event | 
     if isinstance(verb.timer, int):
         return Millis(now + verb.timer)
     if verb.timer is not None:
-        return _computed_due(state, leaf, verb.timer, now)
+        return computed_due(state, leaf, verb.timer, now)
     if verb.minute_of_day is not None:
         assert state.started is not None
         offset = state.started.run.utc_offset * 60_000
@@ -360,17 +358,6 @@ def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | Event | 
         return Millis(due if due > now else due + DAY)
     timeout = leaf.place.step.timeout
     return None if timeout is None else Millis(now + timeout)
-
-
-def _computed_due(state: State, leaf: Leaf, timer: Node, now: Millis) -> Millis | Event:
-    answer = try_fill(state, leaf, timer, now)
-    if not isinstance(answer, tuple):
-        return answer
-    try:
-        return Millis(now + parse_duration(answer[0]))
-    except ValueError as error:
-        message = f"wait.timer is {as_json(answer[0], Meter())}, but it must be {error}"
-        return events.StepEnded(now, leaf.place.path, "error", "expression", exit=1, message=message)
 
 
 def _after_answer(state: State, leaf: Leaf, now: Millis) -> Event | None:
