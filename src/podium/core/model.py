@@ -327,8 +327,7 @@ class Step:
     needs: tuple[int, ...] = ()
     needs_rule: NeedsRule = "all"
     when: Node | None = None
-    gates: Step | None = None
-    """A step whose verb is Gates, or None."""
+    gates: Step | None = None  # Its verb is Gates.
     retry: Retry = NO_RETRY
     timeout: Millis | None = None
     limits: Limits = NO_LIMITS
@@ -337,8 +336,7 @@ class Step:
     """Globs of the files the step may change: () is none, None (undeclared) is all."""
     on_fail: Literal["retry", "block"] = "retry"
     """For gates only: whether another attempt may follow when the gate fails."""
-    memory: str = ""
-    """The memory that its attempts read and write; for agents that do not judge, and commands that are no gates."""
+    memory: str = ""  # What its attempts read and write; not for judges and gates.
     repeatable: bool = True
     """False (`recovery: ask`): if a crash interrupts the step, a person must allow it to run again."""
     has_worker: bool = False

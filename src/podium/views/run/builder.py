@@ -9,12 +9,12 @@ from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.events import Event
 from podium.core.payloads import Rebase, rebase_in
-from podium.core.types import ACTIONS, IN_PLACE, MEMORY_FACTS, MERGE_MEMORY, Address, MicroUsd, Millis, Tree
+from podium.core.types import ACTIONS, IN_PLACE, MEMORY_FACTS, Address, MicroUsd, Millis, Tree
 from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader, new_worker
 from podium.views.run.freshness import Freshness
 from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus, with_guidance
-from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence, worst_cause
+from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence, memory_after, worst_cause
 
 BRIEF: Final = ("retry",)
 """Kinds of waits that are too short to show: a run that only waits for a retry counts as running."""
@@ -49,7 +49,6 @@ _Ignored: TypeAlias = (
     | events.JumpAsked
     | events.CancelOrdered
 )
-"""Events that change nothing in the view."""
 
 
 class RunViewBuilder:
@@ -211,12 +210,7 @@ class RunViewBuilder:
             case _ if isinstance(event, _WaitEvent):
                 self._take_wait(event)
             case events.FactsFound() if event.function in MEMORY_FACTS:
-                before = self._memories.get(event.argument)
-                if event.function == MERGE_MEMORY:
-                    failed = {"error": "it could not be merged; internal_errors.log of the run says why"}
-                    self._memories[event.argument] = {**(before or {}), **(event.value or failed)}
-                elif before is None:
-                    self._memories[event.argument] = {"tip": (event.value or {}).get("tip")}
+                self._memories[event.argument] = memory_after(self._memories.get(event.argument), event)
             case _ if isinstance(event, _Ignored):
                 pass
             case _:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from podium.core.events import AttemptEnded, StepEnded
+from podium.core.events import AttemptEnded, FactsFound, StepEnded
 from podium.core.payloads import Verdict
-from podium.core.types import CONTINUING_OUTCOMES, SEVERITIES, Address, Millis
+from podium.core.types import CONTINUING_OUTCOMES, MERGE_MEMORY, SEVERITIES, Address, Millis
 from podium.views.format import plural
 from podium.views.plain import as_text, harmless
 
@@ -216,3 +216,12 @@ def limit_of_message(message: str) -> ReachedLimit | None:
         return None
     amounts = (float(number) for number in _ADDED.findall(message, match.end()))
     return ReachedLimit(match[1], match[2] or "", sum(amounts))
+
+
+def memory_after(memory: Mapping[str, Any] | None, fact: FactsFound) -> Mapping[str, Any]:
+    """What is shown of a memory after a fact about it."""
+    value: Mapping[str, Any] = fact.value or {}
+    if fact.function == MERGE_MEMORY:
+        failed = {"error": "it could not be merged; internal_errors.log of the run says why"}
+        return {**(memory or {}), **(value or failed)}
+    return {"tip": value.get("tip")} if memory is None else memory
