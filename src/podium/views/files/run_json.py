@@ -102,6 +102,11 @@ def head_data(view: RunView) -> dict[str, Any]:
     }
 
 
+def workers_data(step: StepView) -> list[dict[str, Any]]:
+    """From which attempt on which agent or model worked."""
+    return [{"attempt": attempt, "by": worker} for attempt, worker in step.workers]
+
+
 def step_data(step: StepView, now: Millis) -> dict[str, Any]:
     return {
         "path": step.path,
@@ -115,7 +120,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "why": step.why,
         "degraded": step.degraded,
         "passed_over": list(step.passed_over),
-        "workers": [{"attempt": attempt, "by": worker} for attempt, worker in step.workers],
+        **({"workers": workers_data(step)} if len(step.workers) > 1 and not step.passed_over else {}),
         **({"by": step.result["by"]} if step.done_by else {}),
         **({"guidance": [text._asdict() for text in step.guidance]} if step.guidance else {}),
         "reused": step.reused or None,

@@ -19,7 +19,6 @@ from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence
 BRIEF: Final = ("retry",)
 """Kinds of waits that are too short to show: a run that only waits for a retry counts as running."""
 
-
 _AttemptEvent: TypeAlias = (
     events.AttemptStarted
     | events.AttemptGuided

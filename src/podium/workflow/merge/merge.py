@@ -32,7 +32,19 @@ from podium.workflow.source.nodes import (
 )
 
 ORDER: Final = (
-    *("podium", "name", "description", "strict", "switches", "labels", "inputs", "vars", "env", "secrets"),
+    *(
+        "podium",
+        "name",
+        "description",
+        "strict",
+        "switches",
+        "labels",
+        "triggers",
+        "inputs",
+        "vars",
+        "env",
+        "secrets",
+    ),
     *("agents", "roles", "people", "policies", "retries", "notify", "context", "defaults", "git", "reviews"),
     *(
         "limits",
