@@ -14,12 +14,8 @@ BUGS: Final = (
     Bug(
         "a step whose needs may fail runs after a limit",
         "queries/graph.py",
-        """        case "done":
-            return is_limited
-""",
-        """        case "done":
-            return False
-""",
+        "not any(accepted))\n    return is_limited",
+        "not any(accepted))\n    return False",
         RACES,
     ),
     Bug(

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from podium.core.decide.pass_rules import rule_of
 from podium.core.events import CancelOrdered, JoinAsked, StepEnded
 from podium.core.ledger import cancelled_attempt
-from podium.core.model import ForEach, Members, Step
+from podium.core.model import ForEach, Members, Set, Step
 from podium.core.payloads import Amounts
 from podium.core.policy import Limits, Retry
 from podium.core.types import Address, Tree
@@ -255,3 +256,7 @@ RACES = Bias(scopes=0.7, scope_kinds=("block", "members", "for_each"), wide_top=
 @given(cases(RACES))
 def test_in_random_workflows_only_winners_stop_others(case: Case) -> None:
     check_races(RunLog(case.workflow, drive(case.workflow, case.world()).log))
+
+
+def test_the_one_child_of_any_other_scope_has_to_pass() -> None:
+    assert rule_of(Set(())) == "all"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.workflow.merge.insert_steps import insert_new_steps
-from podium.workflow.source.nodes import Node, SourceLocation
+from podium.workflow.merge.insert_steps import insert_new_steps, write_next_steps
+from podium.workflow.source.nodes import Node, SourceLocation, node_from_value
 from tests.timing import work_within
 from tests.workflow.kit import EXAMPLES, merge_child, merge_project, messages, with_templates, write
 
@@ -320,3 +320,10 @@ def test_the_order_of_many_steps_takes_time_in_proportion_to_them() -> None:
         ordered = insert_new_steps({}, steps, steps)
 
     assert list(ordered.steps) == list(steps)
+
+
+def test_a_file_without_steps_of_its_own_has_no_routes_to_write() -> None:
+    place = SourceLocation("child.yaml", 1, 1)
+    child = node_from_value({"extends": "base"}, place)
+
+    assert write_next_steps(child, node_from_value({"steps": {"a": {"run": "true"}}}, place)) is child

@@ -292,13 +292,11 @@ def _are_unmet(step: Step, needs: Sequence[Instance], *, is_last: bool) -> bool:
     endings = [(need.place.step, need.ending) for need in needs]
     accepted = [ending is not None and is_accepted(needed, ending) for needed, ending in endings]
     is_limited = any(ending is not None and ending.limit_hit is not None for _, ending in endings)
-    match step.needs_rule:
-        case "all":
-            return not all(accepted)
-        case "any":
-            return is_limited or (is_last and bool(step.needs) and not any(accepted))
-        case "done":
-            return is_limited
+    if step.needs_rule == "all":
+        return not all(accepted)
+    if step.needs_rule == "any":
+        return is_limited or (is_last and bool(step.needs) and not any(accepted))
+    return is_limited
 
 
 def tree_in_view(instance: Instance) -> Tree | None:
