@@ -10,7 +10,8 @@ import pytest
 from tests.e2e.kit import closing, new_project
 
 PATTERNS = Path(__file__).parents[2] / "examples" / "patterns"
-FILES = sorted(path for path in PATTERNS.glob("*.yaml") if not path.name.endswith(".test.yaml"))
+FILES = sorted(path for path in PATTERNS.glob("*.yaml") if "." not in path.stem)
+"""Without the tests, and without the parts that other files call."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -27,8 +28,8 @@ def test_a_pattern_is_valid_and_passes_its_tests(path: Path, tmp_path: Path) -> 
     with closing(project):
         folder = project.root / "patterns"
         folder.mkdir()
-        for name in (path.name, f"{path.stem}.test.yaml"):
-            shutil.copy(path.with_name(name), folder / name)
+        for part in PATTERNS.glob(f"{path.stem}.*"):
+            shutil.copy(part, folder / part.name)
         valid = project.podium("validate", f"patterns/{path.name}")
         assert valid.code == 0, valid.out + valid.err
         played = project.podium("test", f"patterns/{path.stem}.test.yaml")

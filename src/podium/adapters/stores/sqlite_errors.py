@@ -11,7 +11,7 @@ from typing import Final
 
 import apsw
 
-from podium.adapters.stores.sqlite_schema import sum_of
+from podium.adapters.stores.sqlite_schema import expected_schema, schema_of, sum_of
 from podium.errors import ConfigurationError
 from podium.ports.store import StoreError
 
@@ -68,6 +68,9 @@ def first_damage(db: apsw.Connection, wal: Path) -> str | None:
     verdict: str = db.execute("pragma integrity_check(1)").get
     if verdict != "ok":
         return f"the database is damaged: {verdict}"
+    # A changed definition can give another value for an intact row.
+    if schema_of(db) != expected_schema():
+        return "the definition of a table has been changed"
     rows = chain(
         db.execute("select 'run ' || run, * from run"),
         db.execute(

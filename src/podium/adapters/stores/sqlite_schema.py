@@ -82,6 +82,22 @@ STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (
 VERSION: Final = len(STEPS)
 
 
+def schema_of(db: apsw.Connection) -> list[tuple[Any, ...]]:
+    """The definitions of all tables, views and indexes."""
+    rows: list[tuple[Any, ...]] = db.execute(
+        "select type, name, tbl_name, sql from sqlite_master order by type, name"
+    ).fetchall()
+    return rows
+
+
+def expected_schema() -> list[tuple[Any, ...]]:
+    """The definitions in a new database, which are the same in one that was migrated."""
+    db = apsw.Connection(":memory:")
+    for step in STEPS:
+        step(db)
+    return schema_of(db)
+
+
 def migrate(db: apsw.Connection, path: Path) -> None:
     """Migrate to this version; call it in a write transaction."""
     version: int = db.execute("pragma user_version").get
