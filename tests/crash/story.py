@@ -70,7 +70,7 @@ WORKFLOW_FILE = "workflows/w.yaml"
 # What differs between two runs of the same work, and may. What was used: a call that died with its owner counts,
 # and so does the one that repeats it.
 OF_THE_MOMENT = {
-    "run", "seq", "started_at", "ended_at", "duration_s", "since", "time", "commit",
+    "run", "seq", "started_at", "ended_at", "duration_s", "since", "time", "commit", "stored",
     "used", "usage", "cost", "cost_usd", "agents",
 }  # fmt: skip
 
