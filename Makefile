@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims routes memory thorough formats fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -21,6 +21,7 @@ SEED ?= 1
 SAMPLE = --share $(SHARE) --share-seed $(SEED)
 BASE ?= HEAD
 COUNT ?= 1000
+DRAWS ?= 0
 SECONDS ?= 300
 KILLS ?= 500
 POINTS ?= 60
@@ -28,7 +29,9 @@ PAIRS ?= 4
 RUNS ?= 2000
 SCHEDULES ?= 10000
 MEMORIES ?= 200
+EVENTS ?= 1000
 REAL ?= 50
+SPLITS ?= 1000
 FILES ?= 5000
 FULL ?=
 # Crashes and damage are tried on a disk, where fsync has work to do. So are the agent programs: codex 0.166 mounts a new
@@ -104,8 +107,8 @@ coverage: setup ## every branch of the core and the language must be tested
 	@PODIUM_HYPOTHESIS=coverage sh tools/stage.sh coverage 20m $(PARALLEL) $(FAST) --cov --cov-report=term \
 		tests/test_fast_dataclass.py tests/core tests/tasks tests/workflow tests/simulate tests/contracts tests/attempt/test_contract.py tests/attempt/test_partials.py
 
-mutants: setup ## plant bugs in the core and see that a property catches each; COUNT=30 SEED=7 for a sample
-	@$(PY) tools/mutants.py --count $(COUNT) --seed $(SEED)
+mutants: setup ## plant bugs in the core and see that a property catches each; COUNT=30 SEED=7 for a sample, DRAWS=4 for luck
+	@$(PY) tools/mutants.py --count $(COUNT) --seed $(SEED) --draws $(DRAWS)
 
 money: setup ## every view of costs against the ledger in RUNS=2000 random runs that are killed; SEED=7 for others
 	@PODIUM_RUNS=$(RUNS) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/views/test_money.py
@@ -120,6 +123,12 @@ routes: setup ## work of passed steps in SCHEDULES=10000 random workflows with r
 memory: setup ## MEMORIES=200 overlapping runs that share a memory, some killed, through the command; SEED=7
 	@PODIUM_MEMORY_RUNS=$(MEMORIES) PODIUM_SEED=$(SEED) $(PYTEST) tests/git/test_memory.py -k lost
 	@PODIUM_MEMORY_RUNS=$(MEMORIES) PODIUM_SEED=$(SEED) $(PYTEST) tests/e2e/test_memory.py -k overlap
+
+triggers: setup ## EVENTS=1000 of files, webhooks and a clock, with kills and clock jumps, through the service; SEED=7
+	@PODIUM_TRIGGER_EVENTS=$(EVENTS) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/e2e/test_trigger_counts.py
+
+history: setup ## random logs cut at random places, with killed readers: SPLITS=1000 logs; SEED=7 for others
+	@PODIUM_SPLITS=$(SPLITS) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/app/test_history_of_runs.py
 
 thorough: setup ## every property on new random examples for SECONDS=300; prints its seeds
 	@$(PY) tools/thorough.py --seconds $(SECONDS) $(if $(filter-out 1,$(SEED)),--seed $(SEED))

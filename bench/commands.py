@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import tempfile
+from collections.abc import Collection
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -84,6 +85,9 @@ class _Setup(NamedTuple):
 
     def exporters_of(self, _head: RunHead, _mask: Mask) -> tuple[()]:
         return ()
+
+    def source_of_next(self, head: RunHead, _inputs: Collection[str]) -> str:
+        return head.source
 
 
 def _commit(db: apsw.Connection) -> float:

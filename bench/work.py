@@ -7,7 +7,6 @@ collected, as ours are.
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import json
 import os
@@ -16,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -24,8 +23,8 @@ from statistics import median
 from subprocess import DEVNULL, PIPE
 from typing import Final
 
-from bench.engine import Cost, bare, commit
-from bench.startup import compiled_in, new_project, spent_by
+from bench.engine import Cost
+from bench.startup import ROOT, compiled_in, new_project, spent_by
 from podium.adapters.sandboxes import bubblewrap_argv, bubblewrap_probe
 from podium.adapters.sandboxes.bubblewrap import wrap_launch
 from podium.git.workdir.folder import give_ownership
@@ -35,7 +34,6 @@ from podium.process.launch import Launch
 
 ROUNDS: Final = 5
 COMMANDS: Final = 60
-FLOORS: Final = 15
 ATTEMPTS: Final = 15
 FILES: Final = 30_000
 COMMAND_BOUNDS: Final = {"limits": 3.0, "bubblewrap": 1.5}
@@ -67,26 +65,29 @@ class _Work:
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def commands(self) -> tuple[Cost, ...]:
-        row = commit_cost(self._folder)
-        found = [self._command("limits", lambda: _spent_by_spawn() + row, "spawn")]
+        found = [self._command("limits", (), "spawn")]
         if bubblewrap_probe.probe() is None:
-            argv = self._sandboxed_true()
-            found.append(self._command("bubblewrap", lambda: _spent_by(argv) + row, "bwrap"))
+            found.append(self._command("bubblewrap", self._sandboxed_true(), "bwrap"))
         return tuple(found)
 
-    def _command(self, level: str, floor: Callable[[], float], name: str) -> Cost:
-        own: list[float] = []
-        floors: list[float] = []
+    def _command(self, level: str, argv: tuple[str, ...], name: str) -> Cost:
+        """What a further one takes, by turns with a further process of a program that starts nothing else."""
+        counts = (1, 1 + COMMANDS)
+        rounds: list[tuple[float, float]] = []
         for _ in range(ROUNDS):
-            floors.append(median(floor() for _ in range(FLOORS)))
-            few, many = self._run(_commands(1), level), self._run(_commands(1 + COMMANDS), level)
-            own.append((many - few) / COMMANDS)
-            floors.append(median(floor() for _ in range(FLOORS)))
-        step, bottom = median(own), median(floors)
-        detail = f"{step * 1e3:.1f} ms beside {bottom * 1e3:.1f} ms"
-        bound = COMMAND_BOUNDS[level]
+            floors = [self._floor(count, argv) for count in counts]
+            runs = [self._run(_commands(count), level) for count in counts]
+            rounds.append(((runs[1] - runs[0]) / COMMANDS, (floors[1] - floors[0]) / COMMANDS))
+        # Other work on the machine slows both sides of a round.
+        ratios = sorted(own / bottom for own, bottom in rounds)
+        step, bottom = (median(each) for each in zip(*rounds, strict=True))
+        detail = f"{step * 1e3:.1f} ms beside {bottom * 1e3:.1f} ms; {ratios[0]:.1f} to {ratios[-1]:.1f}"
         what = f"a further command, {level}, beside {name}, commit"
-        return Cost(what, step / bottom, "x", bound, detail=detail, target=COMMAND_TARGET)
+        return Cost(what, median(ratios), "x", COMMAND_BOUNDS[level], detail=detail, target=COMMAND_TARGET)
+
+    def _floor(self, number: int, argv: tuple[str, ...]) -> float:
+        command = (sys.executable, "-m", "bench.floor", str(self._folder), str(number), *argv)
+        return spent_by(command, self._environment, ROOT) / 1000
 
     def agents(self) -> tuple[Cost, ...]:
         rounds = []
@@ -115,7 +116,7 @@ class _Work:
         _git(project, "checkout", "-q", "-f", "main")
         checkout = time.perf_counter() - began
         first, *others = self._attempt_seconds(_attempts(6), project)
-        further = median(others)
+        further = min(others)  # Other work on the machine only adds to a wall time.
         detail = f"{further:.2f} s beside {checkout:.2f} s; the first {first:.1f} s"
         name = f"a further agent in {FILES:,} files beside git checkout"
         return (
@@ -161,16 +162,6 @@ class _Work:
         return wrap_launch(launch, SandboxPolicy(writable=writable), is_root=os.geteuid() == 0).argv
 
 
-def commit_cost(folder: Path) -> float:
-    """Processor time of one durable row of the size of a step's events."""
-    db = bare(folder)
-    began = time.process_time()
-    commit(db, 200)
-    spent = (time.process_time() - began) / 200
-    db.close()
-    return spent
-
-
 def _spent_by(argv: tuple[str, ...]) -> float:
     began = _spent()
     subprocess.run(argv, stdin=DEVNULL, capture_output=True, check=True)
@@ -178,19 +169,6 @@ def _spent_by(argv: tuple[str, ...]) -> float:
         while True:
             os.waitpid(-1, 0)
     return _spent() - began
-
-
-def _spent_by_spawn() -> float:
-    """As the standard library starts, hears and collects one process among others."""
-
-    async def spawn() -> None:
-        for _ in range(10):
-            process = await asyncio.create_subprocess_exec("true", stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
-            await process.communicate()
-
-    began = _spent()
-    asyncio.run(spawn())
-    return (_spent() - began) / 10
 
 
 def _spent() -> float:

@@ -28,7 +28,7 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("attempt", "adapters", "testing"),
     ("egress", "recording", "credentials"),
     ("ports", "tasks"),
-    ("workflow", "views", "git"),
+    ("workflow", "views", "git", "context"),
     ("core", "process"),
     ("redaction", "files"),
     ("errors", "fast_dataclass"),
@@ -75,7 +75,13 @@ CORE_STDLIB: Final = frozenset(
 )
 
 # Modules that only one part may import, so that a search proves where processes start and SQL is spoken.
-RESERVED: Final = {"subprocess": "process", "sqlite3": "adapters", "apsw": "adapters"}
+RESERVED: Final = {
+    "subprocess": "process",
+    "sqlite3": "adapters",
+    "apsw": "adapters",
+    "psycopg": "adapters",
+    "duckdb": "adapters",
+}
 
 # Modules that a part may not import although they are below it: an attempt gets a task and never the state.
 FORBIDDEN: Final = {"attempt": ("podium.core.state", "podium.core.evolve", "podium.core.decide")}

@@ -30,6 +30,8 @@ settings.register_profile("coverage", PATIENT, max_examples=50, derandomize=True
 settings.register_profile(
     "mutants", PATIENT, max_examples=400, derandomize=True, phases=(Phase.explicit, Phase.generate)
 )
+# Whether a bug is noticed by luck: other examples, and none that a test names.
+settings.register_profile("mutants_drawn", PATIENT, max_examples=400, phases=(Phase.generate,))
 PROFILE = os.environ.get("PODIUM_HYPOTHESIS", "dev")
 settings.load_profile(PROFILE)
 if settings.get_profile(PROFILE).derandomize:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from podium.fast_dataclass import dataclass, quick
+from podium.fast_dataclass import dataclass, quick, replacer
 from podium.fast_dataclass import replace as fast_replace
 
 Item = TypeVar("Item")
@@ -205,6 +205,23 @@ def test_quick_replace_changes_fields_and_keeps_the_record_frozen() -> None:
             setattr(new, "row", 2)  # noqa: B010 (mypy knows that it is frozen)
         with pytest.raises(AttributeError):
             old._replace(colour="red")
+
+
+def test_a_replacer_changes_exactly_its_fields() -> None:
+    freed = replacer(Seat, "free")
+
+    seat = freed(Seat(3), free=False)
+
+    assert seat == Seat(3, free=False)
+    assert type(seat) is Seat
+    with pytest.raises(FrozenInstanceError):
+        setattr(seat, "row", 2)  # noqa: B010 (mypy knows that it is frozen)
+    with pytest.raises(TypeError):
+        freed(Seat(3))
+    with pytest.raises(TypeError):
+        freed(Seat(3), free=True, row=2)
+    with pytest.raises(AttributeError, match="Seat has no field colour"):
+        replacer(Seat, "colour")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

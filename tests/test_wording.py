@@ -19,6 +19,11 @@ def test_texts_use_plain_words() -> None:
     assert wording.wording_faults(SRC) == ()
 
 
+def test_pages_examples_and_shipped_files_use_plain_words() -> None:
+    root = SRC.parents[1]
+    assert wording.page_faults((root / "docs", root / "examples", SRC / "data")) == ()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -41,7 +46,14 @@ def test_an_unclear_module_is_reported(tmp_path: Path) -> None:
     assert wording.name_faults(tmp_path) == (f"{tmp_path / 'letter.py'}: unclear name",)
 
 
-@pytest.mark.parametrize("text", ['"""Walls of a step."""', 'raise ValueError("the run stands")'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""Walls of a step."""',
+        'raise ValueError("the run stands")',
+        'raise ValueError("it is no directory")',
+    ],
+)
 def test_an_unclear_word_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "module.py").write_text(text)
     assert len(wording.wording_faults(tmp_path)) == 1
@@ -50,3 +62,17 @@ def test_an_unclear_word_is_reported(tmp_path: Path, text: str) -> None:
 def test_a_name_that_stands_for_a_value_is_plain(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text('"""`else` stands for all other outcomes."""')
     assert wording.wording_faults(tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["there is no file", "there\n  is no file", "it is no longer there", "it is no more than that"]
+)
+def test_the_absence_of_a_thing_is_plain(tmp_path: Path, text: str) -> None:
+    (tmp_path / "module.py").write_text(f'"""{text}."""')
+    (tmp_path / "page.md").write_text(text)
+    assert wording.wording_faults(tmp_path) == wording.page_faults((tmp_path,)) == ()
+
+
+def test_an_unclear_word_on_a_page_is_reported_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("one\na value that is\nno duration\n")
+    assert wording.page_faults((tmp_path,)) == (f"{tmp_path / 'page.md'}:2: is no",)

@@ -47,6 +47,7 @@ def generated() -> Mapping[str, Callable[[], str]]:
         agent_keys,
         agents,
         cli,
+        decisions,
         events,
         format_keys,
         outcomes,
@@ -62,6 +63,7 @@ def generated() -> Mapping[str, Callable[[], str]]:
     from tools.pages.validation import rules_page
 
     return {
+        "docs/decisions/README.md": decisions.page,
         "docs/reference/agent-keys.md": agent_keys.page,
         "docs/reference/agent-matrix.md": agents.page,
         "docs/reference/cli.md": cli.page,

@@ -3,9 +3,11 @@
     python tools/mutants.py
     python tools/mutants.py --only money
     python tools/mutants.py --count 30 --seed 7     (a sample, as in CI)
+    python tools/mutants.py --draws 4               (each bug with four other sets of examples)
 
 The examples are the same each time. A bug that no test notices says that a property has become blind, most often
-because the generator of random workflows has changed.
+because the generator of random workflows has changed. With `--draws` the examples differ, and those that a test names
+are left out: a bug that only some draws catch is caught by luck.
 """
 
 # ruff: noqa: E402 (the lists must be found before they are imported)
@@ -28,7 +30,7 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT)]  # `python tools/mutants.py` only knows its own folder
 
-from tools import mutants_claims, mutants_core, mutants_joins, mutants_limits, mutants_work
+from tools import mutants_claims, mutants_context, mutants_core, mutants_joins, mutants_limits, mutants_work
 from tools.mutants_core import Bug
 
 BUGS: Final = (
@@ -37,6 +39,7 @@ BUGS: Final = (
     *mutants_work.BUGS,
     *mutants_claims.BUGS,
     *mutants_joins.BUGS,
+    *mutants_context.BUGS,
 )
 LINKED: Final = ("tests", "tools", "pyproject.toml")
 SECONDS: Final = 120
@@ -57,6 +60,9 @@ def main() -> int:
     )
     parser.add_argument("--count", type=int, default=len(BUGS), help="how many bugs, chosen by the seed")
     parser.add_argument("--seed", default="1", help="chooses the bugs of a sample")
+    parser.add_argument(
+        "--draws", type=int, default=0, help="how many other sets of examples must catch each bug"
+    )
     options = parser.parse_args()
     only = options.only
     bugs = [bug for bug in BUGS if only in bug.name or only in bug.file]
@@ -70,7 +76,8 @@ def main() -> int:
     if fault:
         print(f"the tests fail without any bug, so they say nothing:\n{fault}")
         return 1
-    verdicts = _plant_all(bugs)
+    seeds = tuple(range(1, options.draws + 1)) or (None,)
+    verdicts = _plant_all(bugs, seeds)
     caught = sum(verdict.caught for verdict in verdicts)
     print(f"{caught} caught, {len(verdicts) - caught} survived")
     return 0 if caught == len(verdicts) else 1
@@ -85,17 +92,22 @@ def _fault_without_bugs(bugs: Sequence[Bug]) -> str:
     return "\n".join(output for output in outputs if output)
 
 
-def _plant_all(bugs: Sequence[Bug]) -> list[Verdict]:
+def _plant_all(bugs: Sequence[Bug], seeds: Sequence[int | None]) -> list[Verdict]:
     verdicts = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for verdict in pool.map(_plant, bugs):
+        for verdict in pool.map(lambda bug: _plant(bug, seeds), bugs):
             verdicts.append(verdict)
             print(f"{verdict.bug.name}: {verdict.text} ({verdict.seconds:.0f} s)", flush=True)
     return verdicts
 
 
-def _plant(bug: Bug) -> Verdict:
-    count = (ROOT / "src/podium/core" / bug.file).read_text().count(bug.old)
+def occurrences(bug: Bug) -> int:
+    """How often the text that the bug replaces is in its file; with anything but one, the bug cannot be planted."""
+    return (ROOT / "src/podium/core" / bug.file).read_text().count(bug.old)
+
+
+def _plant(bug: Bug, seeds: Sequence[int | None]) -> Verdict:
+    count = occurrences(bug)
     if count != 1:
         return Verdict(
             bug, caught=False, text=f"text not found once but {count} times in {bug.file}: {bug.old!r}"
@@ -104,10 +116,12 @@ def _plant(bug: Bug) -> Verdict:
     if undefined:
         return Verdict(bug, caught=False, text=f"the change only crashes: {undefined}")
     begun = time.monotonic()
-    output = _run(bug.tests, bug, SECONDS)
+    caught = sum(bool(_run(bug.tests, bug, SECONDS, seed)) for seed in seeds)
     names = ", ".join(test.rpartition("::")[2] for test in bug.tests)
-    text = f"caught by {names}" if output else f"SURVIVED {names}"
-    return Verdict(bug, bool(output), text, time.monotonic() - begun)
+    is_caught = caught == len(seeds)
+    share = f" with {caught} of {len(seeds)} draws" if len(seeds) > 1 else ""
+    text = f"caught by {names}" if is_caught else f"SURVIVED {names}{share}"
+    return Verdict(bug, is_caught, text, time.monotonic() - begun)
 
 
 def _undefined_names(bug: Bug) -> str:
@@ -120,8 +134,8 @@ def _undefined_names(bug: Bug) -> str:
     return "" if check.returncode == 0 else check.stdout + check.stderr
 
 
-def _run(tests: Sequence[str], bug: Bug | None, seconds: float) -> str:
-    """What went wrong in a copy with this bug; nothing if the tests passed."""
+def _run(tests: Sequence[str], bug: Bug | None, seconds: float, seed: int | None = None) -> str:
+    """What went wrong in a copy with this bug; nothing if the tests passed. A seed draws other examples."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as name:
         folder = Path(name)
         shutil.copytree(ROOT / "src", folder / "src")
@@ -130,12 +144,13 @@ def _run(tests: Sequence[str], bug: Bug | None, seconds: float) -> str:
         if bug is not None:
             place = folder / "src/podium/core" / bug.file
             place.write_text(place.read_text().replace(bug.old, bug.new))
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        drawn = [] if seed is None else [f"--hypothesis-seed={seed}"]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *drawn, *tests]
         try:
             done = subprocess.run(
                 command,
                 cwd=folder,
-                env=_environment(folder),
+                env=_environment(folder, "mutants" if seed is None else "mutants_drawn"),
                 capture_output=True,
                 text=True,
                 check=False,
@@ -153,12 +168,12 @@ def _is_crash(output: str) -> bool:
     return "Error" in output and "not found" not in output
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment(folder: Path, profile: str) -> dict[str, str]:
     return {
         **os.environ,
         "PYTHONPATH": f"{folder / 'src'}:{folder}",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PODIUM_HYPOTHESIS": "mutants",
+        "PODIUM_HYPOTHESIS": profile,
     }
 
 

@@ -68,8 +68,8 @@ LIFE_BUGS: Final = (
     Bug(
         "an ended child does not wake its parent",
         "decide/decide.py",
-        "return (ROOT if event.path == ROOT else state.instances[event.path].place.parent,)",
-        "return (event.path,)",
+        "    return (parent.place.path, *(live_children(state, parent) if is_won else ()))",
+        "    return (path,)",
         ENDS,
     ),
     Bug(
@@ -270,8 +270,8 @@ CRASH_BUGS: Final = (
     Bug(
         "an order to cancel is no effect",
         "evolve/leaves.py",
-        "    if isinstance(effect, RunAttempt):\n",
-        "    if False:\n",
+        '        state.pending.put(("attempt", event.path), CancelAttempt(effect.started, effect.by_hand))\n',
+        "        pass\n",
         PENDING,
     ),
     Bug(

@@ -300,8 +300,8 @@ PEOPLE_BUGS: Final = (
     Bug(
         "guidance goes to whoever comes first",
         "decide/dispatch.py",
-        "guidance=guidance_for(state, leaf, reuses=reuses) if works else ()",
-        "guidance=guidance_for(state, leaf, reuses=reuses)",
+        "guidance=guidance_for(state, leaf, reuses=reuses) if takes_guidance(leaf) else (),",
+        "guidance=guidance_for(state, leaf, reuses=reuses),",
         GUIDANCE,
     ),
     Bug(

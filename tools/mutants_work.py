@@ -312,12 +312,12 @@ TIME_BUGS: Final = (
 
 UPGRADE_BUGS: Final = (
     Bug(
-        "a computed timer counts from the beginning of time",
-        "queries/evaluate.py",
-        "return Millis(now + parse_duration(answer[0]))",
-        "return Millis(parse_duration(answer[0]))",
+        "at_most does not bound a computed limit",
+        "queries/computed.py",
+        "return number if setting.most is None else min(number, setting.most)",
+        "return number",
         (
-            "tests/core/test_computed_timers.py::test_the_time_is_computed_when_the_wait_starts_and_stored_in_its_event",
+            "tests/core/test_computed_settings.py::test_at_most_bounds_the_value_and_takes_its_place_in_a_forecast",
         ),
     ),
     Bug(

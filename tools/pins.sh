@@ -24,5 +24,5 @@ pin() {
 }
 
 pin requirements/base.txt pyproject.toml
-pin requirements/dev.txt pyproject.toml requirements/dev.in
+pin requirements/dev.txt pyproject.toml requirements/dev.in --extra context
 pin requirements/bench.txt requirements/bench.in

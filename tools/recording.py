@@ -37,6 +37,8 @@ PALETTE: Final = {
     90: "#6e7681", 91: "#ffa198", 92: "#56d364", 93: "#e3b341", 94: "#79c0ff", 95: "#d2a8ff", 96: "#56d4dd", 97: "#ffffff",
 }  # fmt: skip
 SGR: Final = re.compile(r"\x1b\[([0-9;]*)m")
+WORDS = re.compile(r"\S+(?: \S+)*")
+"""What is between two spaces or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +170,11 @@ def _spans(line: str) -> str:
         if index % 2:
             style = _style(piece, style)
         elif piece:
-            length = len(piece) * CELL_WIDTH
-            place = f'x="{MARGIN + column * CELL_WIDTH:.1f}" textLength="{length:.1f}"'
-            if piece.strip():
-                parts.append(f"<text {place}{style}>{escape(piece)}</text>")
+            # Browsers collapse spaces in a row, and stretch what is left to the length.
+            for words in WORDS.finditer(piece):
+                x, length = (column + words.start()) * CELL_WIDTH, len(words[0]) * CELL_WIDTH
+                place = f'x="{MARGIN + x:.1f}" textLength="{length:.1f}"'
+                parts.append(f"<text {place}{style}>{escape(words[0])}</text>")
             column += len(piece)
     return "".join(parts)
 
@@ -193,7 +196,7 @@ def _picture(content: str, style: str, rows: int = ROWS) -> str:
     look = "text{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}"'
-        ' fill="#c9d1d9" xml:space="preserve">'
+        ' fill="#c9d1d9">'
         f"<style>{look}{style}</style>"
         f'<rect width="100%" height="100%" rx="6" fill="#0d1117"/>{content}</svg>\n'
     )

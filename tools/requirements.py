@@ -55,10 +55,21 @@ def citations(root: Path) -> Cited:
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted((root / "tests").rglob("test_*.py")):
         tree = ast.parse(path.read_text("utf-8"), str(path))
-        for name, ids in each_test(tree.body):
+        for name, ids in each_test(tree.body, module_ids(tree)):
             for cited in sorted(ids):
                 found[cited].append(f"{path.relative_to(root)}::{name}")
     return found
+
+
+def module_ids(tree: ast.Module) -> frozenset[str]:
+    """The ids in `pytestmark`, which count for every test of the module."""
+    marks = (
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and any(getattr(each, "id", "") == "pytestmark" for each in node.targets)
+    )
+    return frozenset(cited for mark in marks for cited in marked_ids(mark))
 
 
 def each_test(

@@ -86,9 +86,10 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         for home in _HOMES:
-            module = import_module(home)
-            if name in vars(module):
-                return getattr(module, name)
+            value = vars(import_module(home)).get(name)
+            # What a module only imports for itself may have the same name.
+            if getattr(value, "__module__", None) == home:
+                return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

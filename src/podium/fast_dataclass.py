@@ -17,7 +17,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
-__all__ = ["assembler", "dataclass", "quick", "replace"]
+__all__ = ["assembler", "dataclass", "quick", "replace", "replacer"]
 
 T = TypeVar("T")
 R = TypeVar("R", bound=type[Any])
@@ -171,11 +171,23 @@ def _copier(cls: Any) -> Callable[..., Any]:
 
 
 def _copier_for(cls: Any, names: frozenset[str]) -> Callable[[Any, dict[str, Any]], Any]:
-    unknown = names.difference(cls.__slots__)
+    return assembler(cls, "self, changes", _values_after(cls, {name: f"changes[{name!r}]" for name in names}))
+
+
+def _values_after(cls: Any, changes: Mapping[str, str]) -> dict[str, str]:
+    """The expressions for a copy of `self` with these fields changed."""
+    unknown = changes.keys() - set(cls.__slots__)
     if unknown:
         raise AttributeError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
-    values = {name: f"changes[{name!r}]" if name in names else f"self.{name}" for name in cls.__slots__}
-    return assembler(cls, "self, changes", values)
+    return {name: changes.get(name, f"self.{name}") for name in cls.__slots__}
+
+
+def replacer(cls: type[T], *names: str) -> Callable[..., T]:
+    """A function that copies a record with exactly these fields changed, which a call names in this order.
+
+    It takes less than half of the time of `_replace`; for the events that most of a log consists of.
+    """
+    return assembler(cls, f"self, *, {', '.join(names)}", _values_after(cls, {name: name for name in names}))
 
 
 def assembler(

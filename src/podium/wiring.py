@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from podium.app.project import HostFor, Project
     from podium.app.workflow_tests.stage import TestProject
     from podium.attempt.host import Host
+    from podium.context.cache import FactCache
     from podium.core.hash_chain import RunId
     from podium.core.model import Workflow
     from podium.credentials import Logins
     from podium.ports.agent import Agent, Agents
     from podium.ports.agent_type import AgentType
     from podium.ports.exporter import RunExporter
+    from podium.ports.history import HistoryStore, LocalHistory
     from podium.ports.store import Store
     from podium.redaction.mask import Mask
     from podium.tasks.run_context import AgentUse, RunContext
@@ -51,6 +53,20 @@ def open_store(paths: ProjectPaths, *, create: bool = False) -> Store:
     return SqliteStore(paths.database)
 
 
+def open_history(paths: ProjectPaths, *, read_only: bool = False) -> LocalHistory:
+    """The history of a project, which is created if it is not there."""
+    from podium.adapters.history.sqlite import SqliteHistory
+
+    return SqliteHistory(paths.history, name=paths.root.name, read_only=read_only)
+
+
+def open_shared_history(address: str) -> HistoryStore:
+    """The history of several machines in a PostgreSQL database."""
+    from podium.adapters.history.postgres import PostgresHistory
+
+    return PostgresHistory(address)
+
+
 def open_project(
     root: Path,
     *,
@@ -71,6 +87,7 @@ def open_project(
         host_for=host_for or make_host,
         exporters_for=exporters_for,
         make_runtime=lambda project: LocalRuntime(store, paths, project),
+        open_history=lambda: open_history(paths),
     )
 
 
@@ -188,6 +205,7 @@ def host_for_run(
     from podium.redaction.mask import Mask
 
     paths = ProjectPaths(project)
+    paths.make_work_root()
     marker = paths.marker(context.id)
     path = env.get("PATH", os.defpath)
     toolchain = find_toolchain(project, path)
@@ -221,6 +239,7 @@ def host_for_run(
         price_of=public_price,
         host_env={**env, "PATH": path_outside(project, path, toolchain)},
         toolchain=toolchain,
+        open_facts=partial(_open_facts, paths.code_facts),
     )
 
 
@@ -245,6 +264,33 @@ def make_preview_host(project: Path) -> Host:
         mask=Mask(),
         host_env=dict(os.environ),
     )
+
+
+@contextmanager
+def context_host(project: Path) -> Iterator[Host]:
+    """A preview host that reads the commit a run would start from, with its history; nothing remains in the project."""
+    import tempfile
+    from dataclasses import replace
+
+    from podium.git.repository import find, read_head
+
+    host = make_preview_host(project)
+    with tempfile.TemporaryDirectory(prefix="podium-context-") as folder:
+        repository = find(project, Path(folder) / "git")
+        commit = None if repository is None else read_head(repository).commit
+        yield replace(
+            host,
+            repository=repository,
+            context=replace(host.context, base_commit=commit),
+            open_facts=partial(_open_facts, ProjectPaths(project).code_facts),
+        )
+
+
+def _open_facts(path: Path) -> AbstractContextManager[FactCache]:
+    # Imported here: only an agent whose prompt has packed code needs it.
+    from podium.adapters.stores.code_facts import open_code_facts
+
+    return open_code_facts(path)
 
 
 def read_secrets(declared: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:

@@ -87,7 +87,7 @@ def test_the_variable_is_read_as_ollama_reads_it(host: str, url: str) -> None:
     [
         (b'{"error": "out of memory"}\n', "transient", "out of memory"),
         (b'{"message": {"content": "half"}, "done": false}\n', "transient", "breaks off"),
-        (b"<html>", "transient", "no JSON"),
+        (b"<html>", "transient", "not JSON"),
         (b"[]\n7\n", "transient", "breaks off"),
         (b'{"message": {"content": "a"}, "done": true, "done_reason": "length"}', "truncated", "max_tokens"),
     ],

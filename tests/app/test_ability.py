@@ -90,7 +90,7 @@ def test_an_agent_runs_in_a_weaker_sandbox_than_it_needs_only_if_the_user_chose_
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ("  a: {agent: claude, prompt: x}\n", 'step "a" (line 6): claude: ANTHROPIC_API_KEY is not set'),
+        ("  a: {agent: claude, prompt: x}\n", "claude: ANTHROPIC_API_KEY is not set"),
         ("  a: {role: planner, prompt: x}\n", "ANTHROPIC_API_KEY is not set"),
         ("  a: {for_each: [1], agent: claude, prompt: x}\n", "ANTHROPIC_API_KEY is not set"),
         ("  a: {agent: w, prompt: x, gates: [{review: claude}]}\n", "ANTHROPIC_API_KEY is not set"),
@@ -115,6 +115,19 @@ def test_a_key_that_no_agent_of_a_step_has_is_said_before_anything_starts(
     assert found == () if said is None else said in "\n".join(found)
     keyed = {"PATH": str(tmp_path), "ANTHROPIC_API_KEY": "sk-test-0000"}
     assert agents_not_ready(workflow, agents, keyed) == ()
+
+
+def test_an_agent_that_is_not_ready_is_named_once_with_the_steps_that_need_it(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    steps = "  a: {agent: claude, prompt: x}\n  b: {agent: claude, prompt: y}\n  c: {review: claude, of: b}\n"
+    file.write_text(f"podium: 1\nname: flow\nsteps:\n{steps}")
+    workflow = open_workflow(file, project=tmp_path)
+
+    (line,) = agents_not_ready(workflow, built_in("claude"), {"PATH": str(tmp_path)})
+
+    assert line.startswith("claude is not installed")
+    assert "install it: npm install -g @anthropic-ai/claude-code" in line
+    assert line.endswith('needed by "a" (line 4), "b" (line 5), "c/claude" (line 6)')
 
 
 def test_a_login_that_is_not_there_is_said_before_anything_starts(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from podium.app.run.carried_budget import carried
 from podium.core.addresses import ROOT
 from podium.core.events import AttemptStarted
 from podium.core.model import Agent, Step
@@ -16,6 +15,7 @@ from podium.core.payloads import Amounts, CarriedSpend, RunFacts
 from podium.core.policy import Estimate, Limits
 from podium.core.state import Ledger
 from podium.core.types import Address, MicroUsd, Millis
+from podium.runtime.carried_budget import carried
 from tests.core.bias import Bias
 from tests.core.driver import drive, drive_to_end, resume
 from tests.core.kit import Game, agent, block, flow, with_limits

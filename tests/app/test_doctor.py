@@ -84,7 +84,7 @@ def test_a_workflow_that_could_not_run_is_exit_1_with_what_to_do(project: Projec
 
     assert found.code == 1
     assert "flow.yaml could not run" in found.out
-    assert 'step "plan" (line 7): codex: OPENAI_API_KEY is not set: export it' in found.out
+    assert "codex: OPENAI_API_KEY is not set: export it" in found.out
     assert "secret DEPLOY_TOKEN has no value; export DEPLOY_TOKEN=..." in found.out
 
     project.env |= {"OPENAI_API_KEY": "sk-of-nobody", "DEPLOY_TOKEN": "token-of-nobody"}

@@ -10,7 +10,7 @@ from podium.app.author.load import open_workflow
 from podium.app.forecast.prompt import PromptRecord, told_by_file, told_in_run
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
-from podium.wiring import make_preview_host
+from podium.wiring import context_host
 from tests.engine.kit import TEAM, Project
 
 STEPS = """\
@@ -37,13 +37,14 @@ def project(tmp_path: Path) -> Project:
 
 def foretold(project: Project, step: str) -> PromptRecord:
     file = project.root / "flow.yaml"
-    return told_by_file(
-        open_workflow(file),
-        step,
-        inputs={"task": "hello"},
-        cast=project.root / "cast.yaml",
-        host=make_preview_host(project.root),
-    )
+    with context_host(project.root) as host:
+        return told_by_file(
+            open_workflow(file),
+            step,
+            inputs={"task": "hello"},
+            cast=project.root / "cast.yaml",
+            host=host,
+        )
 
 
 @pytest.mark.req("R004", "R048")

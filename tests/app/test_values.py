@@ -31,7 +31,7 @@ def test_settings_are_spelled_as_in_a_file() -> None:
     [
         (("limits.usd",), "is not a setting"),
         (("limits..usd=1",), "is not a setting"),
-        (("steps.a=1",), '"steps" is no setting'),
+        (("steps.a=1",), '"steps" is not a setting'),
         (("limits.usd=[",), "--set limits.usd:1"),
         (("sandbox=none", "sandbox.level=limits"), "so is something around it"),
     ],

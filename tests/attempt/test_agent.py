@@ -177,7 +177,7 @@ def test_an_answer_of_the_wrong_shape_is_asked_again_and_never_guessed(
     cast = """
         - match: {attempt: 1}
           output: {title: 1}
-        - match: {prompt: '\\$.title: is number, not string(.|\\n)*"files" is missing'}
+        - match: {prompt: 'title: is number, not string(.|\\n)*"files" is missing'}
           output: {title: ok, files: []}
     """
     _, played = ask(project, tmp_path, flow, cast)

@@ -33,8 +33,6 @@ GOOD = {"decision": "approve", "score": 9, "findings": [], "summary": "ok", "non
 @pytest.mark.req("R110", "R113")
 def test_a_rejection_goes_back_to_the_writer_with_its_findings(project: Project, tmp_path: Path) -> None:
     cast = """
-        - match: {step: look/w, attempt: 1}
-          verdict: {decision: reject, findings: [{severity: major, issue: no greeting, path: src/app.py}]}
         - match: {step: it/look/w, attempt: 1}
           verdict:
             decision: reject
@@ -168,12 +166,12 @@ def test_a_phrase_as_the_last_line_approves_and_other_words_reject(project: Proj
     [
         ({"nonce": "n2"}, "does not repeat the nonce"),
         ({"tree": "b" * 40}, "is about tree b"),
-        ({"score": 11}, "$.score: is 11, more than 10"),
-        ({"score": "9"}, "$.score: is string, not integer"),
-        ({"decision": "yes"}, '$.decision: is "yes", not one of'),
-        ({"findings": None}, "$.findings: is null, not array"),
-        ({"findings": [{"issue": "x"}]}, '$.findings[0]: "severity" is missing'),
-        ({"approved": True}, '$: "approved" is not an allowed field'),
+        ({"score": 11}, "score: is 11, more than 10"),
+        ({"score": "9"}, "score: is string, not integer"),
+        ({"decision": "yes"}, 'decision: is "yes", not one of'),
+        ({"findings": None}, "findings: is null, not array"),
+        ({"findings": [{"issue": "x"}]}, 'findings[0]: "severity" is missing'),
+        ({"approved": True}, '"approved" is not an allowed field'),
     ],
 )
 def test_a_verdict_counts_only_with_its_shape_nonce_and_tree(changed: dict[str, object], said: str) -> None:

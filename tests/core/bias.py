@@ -53,6 +53,8 @@ class Bias:
     waits: float = 0
     """Additional steps that wait."""
     facts: float = 0.1
+    two_facts: float = 0
+    """Among conditions about files: about two facts, so that the second is requested when the first is known."""
     dag_back: float = 0.6
     """Routes of a graph that lead back; if two are due, the first wins."""
     racing_breaks: bool = True

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from podium.core.expressions.nodes import Const, Name, Node
+from podium.core.expressions.nodes import And, Const, Name, Node, Or
 from podium.core.expressions.templates import Text
 from podium.core.model import (
     Agent,
@@ -147,6 +147,8 @@ class Leaves:
         rng, names = self.rng, self.names()
         share = rng.random()
         if share < self.bias.facts:
+            if self.bias.two_facts and self.chance(self.bias.two_facts):
+                return rng.choice((And, Or))((exists("README.md"), found("src/**")))
             return rng.choice((exists("README.md"), found("src/**")))
         if names and share < 0.6 - self.bias.variables:
             return is_word(

@@ -7,6 +7,7 @@ import pytest
 from podium.core.events import AttemptQueued, AttemptStarted
 from podium.core.model import Git, Step
 from podium.core.policy import Retry
+from podium.core.queries.names import InstanceNames
 from podium.core.types import Address, Tree
 from tests.core.kit import Game, agent, block, command, flow, gates, human, review
 
@@ -136,3 +137,15 @@ def test_a_person_can_abort_a_landing_at_its_gate() -> None:
     game.answer("land#1/h", "abort")
 
     assert game.outcome("land") == ("aborted", "aborted")
+
+
+@pytest.mark.req("C29")
+def test_people_who_approve_a_landing_see_what_the_steps_before_it_measured() -> None:
+    lands = Step("land", Git(land="main"), touches=(), gates=gates((human("h"),)))
+    game = Game(flow(agent("a", gates=gates((command("t"),))), command("b"), lands))
+    game.end("a", change={"files": 3})
+    game.end("a#1/t", result={"coverage": 91.5})
+    game.end("b", result={"coverage": 70.0})
+    game.end("land", change={"files": 4})
+
+    assert InstanceNames(game.state, game.at("land#1/h")).lookup("change") == {"files": 4, "coverage": 70.0}

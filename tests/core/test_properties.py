@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -31,10 +32,15 @@ from tests.core.strategies import case as make_case
 from tests.core.worlds import Stubborn, Wild
 
 ANY = Bias()
+CROWDED = Bias(wide_top=1.0, width=8, depth=1, scopes=0.3, routes=0.1, tight=0, transitions=(200, 200))
+TIMELESS_CROWDED = replace(TIMELESS, wide_top=0.7, scopes=0.7, depth=2, trouble=2, routes=0.1)
+TIMELESS_BLOCKS = replace(
+    TIMELESS, wide_top=0.2, scopes=0.9, scope_kinds=("block",), depth=2, trouble=1.5, routes=0
+)
 WITH_ONCE = Bias(once=0.5, tight=0, totals=False, depth=2)
 
 
-@given(cases(ANY))
+@given(cases(ANY) | cases(CROWDED))
 @example(make_case(486, ANY))  # similar answers end the tries
 def test_every_run_ends_and_leaves_nothing_behind(case: Case) -> None:
     """P1, R103: nothing is pending, reserved, queued, claimed or running when a run has ended."""
@@ -99,7 +105,7 @@ def test_everything_happens_at_most_once(case: Case) -> None:
     check_once(RunLog(case.workflow, drive(case.workflow, case.world()).log))
 
 
-@given(cases(TIMELESS), st.integers(1, 5))
+@given(cases(TIMELESS_BLOCKS) | cases(TIMELESS_CROWDED), st.integers(1, 5))
 @example(make_case(255, TIMELESS), 1)  # two members of a block fail, in either order
 @example(make_case(692, TIMELESS), 1)  # a scope is retried after its members ended in another order
 def test_the_order_of_completions_does_not_change_the_view(case: Case, pace: int) -> None:
@@ -108,21 +114,20 @@ def test_the_order_of_completions_does_not_change_the_view(case: Case, pace: int
     assert view(other.log) == view(run.log)
 
 
-VARIABLE = Bias(
-    **{
-        **{f: getattr(TIMELESS, f) for f in TIMELESS.__slots__},
-        "variables": 0.4,
-        "when": 0.4,
-        "wide_top": 0.9,
-        "scopes": 0.6,
-        "scope_kinds": ("block", "for_each"),
-        "gates": 0.0,
-        "people": 0.0,
-    }
+VARIABLE = replace(
+    TIMELESS,
+    variables=0.4,
+    when=0.4,
+    wide_top=0.9,
+    scopes=0.6,
+    scope_kinds=("block", "for_each"),
+    gates=0,
+    people=0,
 )
+REPEATING = replace(VARIABLE, scope_kinds=("for_each",), scopes=0.9, depth=2, trouble=0.2)
 
 
-@given(cases(VARIABLE), st.integers(1, 5))
+@given(cases(VARIABLE) | cases(REPEATING), st.integers(1, 5))
 @example(make_case(77, VARIABLE), 1)  # an iteration of a parallel loop is routed to `break`
 def test_parallel_branches_do_not_see_each_others_variables(case: Case, pace: int) -> None:
     """P7: with many variables, written and read in branches that run in parallel."""
@@ -160,7 +165,7 @@ def test_a_settled_state_leaves_nothing_to_decide(case: Case) -> None:
     drive(case.workflow, case.world(), on_turn=check)
 
 
-@given(cases(ANY), st.floats(0, 1))
+@given(cases(ANY) | cases(CROWDED), st.floats(0, 1))
 def test_pending_effects_are_exactly_those_requested_and_unanswered(case: Case, where: float) -> None:
     """P11: an effect is part of the state; it is neither lost nor kept too long."""
     run = drive(case.workflow, case.world(), messages=((Millis(int(where * 3_600_000)), Cancel("me")),))

@@ -48,6 +48,7 @@ GRAPHS = replace(ANY, wide_top=0.8, trouble=1.5, dag_back=0.8)
 LONG_JUMPS = replace(ANY, width=6, depth=1, routes=0.6, passed_back=0.25, trouble=0.3, tight=0, wide_top=0.1)
 GATED = replace(ANY, gates=0.8, depth=2)
 RULES = replace(ANY, scope_kinds=("block", "members", "for_each", "review"), scopes=0.8, depth=2, gates=0.05)
+SKIPPING = replace(RULES, when=0.5, trouble=0.5)
 BOUNDED = replace(ANY, routes=0.6, passed_back=0.15, trouble=2, depth=2, gates=0.4)
 LOOPS = replace(
     ANY, scope_kinds=("for_each", "for_each", "block"), scopes=0.9, routes=0.8, depth=2, trouble=1.5, tight=0
@@ -230,7 +231,7 @@ def test_a_step_passes_only_if_its_last_attempt_passed_all_gates(case: Case) -> 
 
 
 @pytest.mark.req("C41")
-@given(cases(RULES))
+@given(cases(RULES) | cases(SKIPPING))
 @example(make_case(686, RULES))  # a skipped member counts for nobody
 @example(make_case(838, RULES))
 @example(make_case(13550, RULES))  # a loop is left while an item is ready that never ran

@@ -41,7 +41,7 @@ TIGHT = replace(ANY, tight=0.8, inner_limits=0.4, wide_top=0.6, trouble=1.0)
 CIRCLES = replace(ANY, routes=0.7, passed_back=0.3, tight=0, trouble=1.5, depth=2, width=5)
 PEOPLED = replace(ANY, people=0.5, depth=2, gates=0.5)
 MERGING = replace(ANY, scope_kinds=("block", "for_each", "members"), scopes=0.7, wide_top=0.6, depth=2)
-CURIOUS = replace(ANY, facts=0.7, when=0.5, depth=2)
+CURIOUS = replace(ANY, facts=0.9, two_facts=0.6, when=0.7, depth=2)
 HOURS = st.integers(0, 2 * 3_600_000).map(Millis)
 
 

@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from podium.core.hash_chain import Record
+from podium.core.hash_chain import Record, RunId
 from podium.engine.verify import verify
 from podium.files.project_paths import ProjectPaths
 from podium.process.procfs import send
 from tests.crash.nursery import Nursery
 from tests.crash.stories import ALL, FILE, Story
 from tests.crash.story import artifacts, assert_whole, lasting
-from tests.crash.trap import passed
+from tests.crash.trap import attempt_name, passed
 from tests.e2e.kit import Ended, Project, closing, new_project
 
 KILLED = -signal.SIGKILL
@@ -111,27 +111,48 @@ class Endurance:
         with self.project.store() as store:
             for head in store.heads() if store is not None else ():
                 assert verify(store, ProjectPaths(self.project.root), head).fault is None
-                self._remember(store.read(head.run))
+                self._remember(head.run, store.read(head.run))
+            (self.project.folder / "so_far").write_text(
+                str(len(passed(self.project.folder / "points"))), "ascii"
+            )
         if everything:
             for process in self.project.marked():
                 with suppress(ProcessLookupError):
                     send(process, signal.SIGKILL)
 
-    def _remember(self, records: Sequence[Record]) -> None:
+    def _remember(self, run: str, records: Sequence[Record]) -> None:
         """What is recorded now, for a look at the end: nothing of it changes, and nothing answered is done again."""
         folder = self.project.folder
-        (folder / "known").write_text("\n".join(record.hash for record in records), "ascii")
+        (folder / f"known.{run}").write_text("\n".join(record.hash for record in records), "ascii")
         ends = [json.loads(record.body) for record in records if record.type == "AttemptEnded"]
-        answered = [f"{end['path']}#{end['attempt']}" for end in ends]
-        (folder / "answered").write_text("\n".join(answered), "utf-8")
-        (folder / "so_far").write_text(str(len(passed(folder / "points"))), "ascii")
+        answered = [attempt_name(run, end["path"], end["attempt"]) for end in ends]
+        (folder / f"answered.{run}").write_text("\n".join(answered), "utf-8")
 
     def check(self) -> Final:
-        project, run = self.project, self.project.run_id()
-        podium = partial(self.nursery.podium, project)
+        project = self.project
+        with project.store() as store:
+            runs = [head.run for head in reversed(store.heads())]
+        assert len(runs) == self.story.runs, runs
+        finals = [self._check_run(run) for run in runs]
+        return Final(
+            [final.view for final in finals],
+            {
+                f"{number}/{name}": data
+                for number, final in enumerate(finals)
+                for name, data in final.artifacts.items()
+            },
+            {
+                f"{number}/{name}": cost
+                for number, final in enumerate(finals)
+                for name, cost in final.charged.items()
+            },
+        )
+
+    def _check_run(self, run: RunId) -> Final:
+        project, podium = self.project, partial(self.nursery.podium, self.project)
         shown = podium("show", run, "--json")
         assert shown.code == 0, shown.err
-        self._check_past()
+        self._check_past(run)
         assert_calls_counted(shown.data(), project.events(run))
         charged = {
             f"{event['path']}#{event['attempt']}": event.get("cost")
@@ -139,16 +160,19 @@ class Endurance:
             if event["type"] == "AttemptEnded"
         }
         assert_whole(project, run, landed=self.story.landed, podium=podium)
+        for branch in self.story.branches:
+            assert project.git("rev-list", "--count", branch) == str(1 + self.story.landed)
+            assert project.git("rev-parse", f"{branch}^{{tree}}") == project.git("rev-parse", "main^{tree}")
         return Final(lasting(shown.data()), artifacts(project, run), charged)
 
-    def _check_past(self) -> None:
+    def _check_past(self, run: RunId) -> None:
         folder = self.project.folder
-        if not (folder / "known").exists():
+        if not (folder / f"known.{run}").exists():
             return
-        known = (folder / "known").read_text("ascii").split()
-        hashes = [record.hash for record in self.project.records(self.project.run_id())]
+        known = (folder / f"known.{run}").read_text("ascii").split()
+        hashes = [record.hash for record in self.project.records(run)]
         assert hashes[: len(known)] == known
-        answered = set((folder / "answered").read_text("utf-8").splitlines())
+        answered = set((folder / f"answered.{run}").read_text("utf-8").splitlines())
         later = passed(folder / "points")[int((folder / "so_far").read_text("ascii")) :]
         again = [point.split()[2] for point in later if point.startswith("before attempt ")]
         assert answered.isdisjoint(again), "done again though its answer was recorded"
@@ -173,7 +197,9 @@ def _kill(pid: int, *, with_group: bool) -> None:
 
 
 def undisturbed(nursery: Nursery, name: str, folder: Path) -> Undisturbed:
-    new_project(folder / "template", ALL[name].all_files())
+    template = new_project(folder / "template", ALL[name].all_files())
+    for branch in ALL[name].branches:
+        template.git("branch", branch)
     with copied(folder / "template", folder / "undisturbed") as project:
         whole = Endurance(nursery, name, project)
         began = time.monotonic()

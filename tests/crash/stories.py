@@ -29,6 +29,10 @@ class Story:
     """The point at which another process would have asked to cancel."""
     files: Mapping[str, str] = field(default_factory=dict)
     sandbox: str = "limits"
+    branches: tuple[str, ...] = ()
+    """Further branches at the first commit, on which the work lands too."""
+    runs: int = 1
+    """How many runs the series has."""
 
     def all_files(self) -> dict[str, str]:
         head = "podium: 1\nname: story\nagents:\n  hand: {type: scripted, script: workflows/cast.yaml}\n"
@@ -245,6 +249,35 @@ steps:
     memory: lessons
 """,
 )
+SEVERAL_BRANCHES: Final = Story(
+    LANDING.steps.replace('land: "${{ run.branch }}"', "land: [main, release, next]"),
+    LANDING.cast,
+    landed=1,
+    branches=("release", "next"),
+)
+SERIES: Final = Story(
+    """\
+steps:
+  write:
+    agent: hand
+    prompt: "Write part {{ run.number }}."
+    touches: ["*.txt"]
+  land:
+    git: {land: "${{ run.branch }}", message: "Part ${{ run.number }}"}
+  more:
+    continue_as: new
+    when: run.number < 3
+    max: 5
+  told:
+    run: [cat, one.txt, two.txt, three.txt]
+    output: {file: told.txt}
+""",
+    '- match: {step: write, prompt: "part 1"}\n  write: {one.txt: "one\\n"}\n  cost_usd: 0.25\n'
+    '- match: {step: write, prompt: "part 2"}\n  write: {two.txt: "two\\n"}\n  cost_usd: 0.25\n'
+    '- match: {step: write, prompt: "part 3"}\n  write: {three.txt: "three\\n"}\n  cost_usd: 0.25\n',
+    landed=3,
+    runs=3,
+)
 SANDBOXED_LANDING: Final = Story(LANDING.steps, LANDING.cast, landed=1, sandbox="auto")
 
 STORIES: Final = {
@@ -260,6 +293,8 @@ STORIES: Final = {
     "landing": LANDING,
     "landing_in_sandbox": SANDBOXED_LANDING,
     "memory": MEMORY,
+    "series": SERIES,
+    "several_branches": SEVERAL_BRANCHES,
 }
 
 # Takes several times as long as the others: for kills at random moments.

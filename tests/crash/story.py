@@ -71,7 +71,7 @@ WORKFLOW_FILE = "workflows/w.yaml"
 # and so does the one that repeats it.
 OF_THE_MOMENT = {
     "run", "seq", "started_at", "ended_at", "duration_s", "since", "time", "commit", "stored",
-    "used", "usage", "cost", "cost_usd", "agents",
+    "used", "usage", "cost", "cost_usd", "agents", "series",
 }  # fmt: skip
 
 

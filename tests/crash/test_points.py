@@ -1,4 +1,4 @@
-"""Every append and every effect of twelve stories is a place to crash, right before it and right after it.
+"""Every append and every effect of the stories is a place to crash, right before it and right after it.
 
 PODIUM_POINTS says how many of each story, 0 all of them; PODIUM_PAIRS how many of them crash a second time on resume.
 """

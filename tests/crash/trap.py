@@ -45,7 +45,13 @@ def _events(args: tuple[Any, ...], _: dict[str, Any]) -> str:
 
 def _attempt(args: tuple[Any, ...], _: dict[str, Any]) -> str:
     started = args[0].started
-    return f"{started.path}#{started.attempt}"
+    return attempt_name(args[1].run, started.path, started.attempt)
+
+
+def attempt_name(run: str, path: str, attempt: int) -> str:
+    """Names of runs are different each time; the number in a series is the same."""
+    number = run.split("-")[3:]
+    return f"{path}#{attempt}" + "".join(f"@{part}" for part in number)
 
 
 def _effect(args: tuple[Any, ...], _: dict[str, Any]) -> str:
@@ -79,6 +85,7 @@ PLACES: Final[dict[str, tuple[str, str, Name]]] = {
     "prepare the landing": ("podium.git.branches.land", "prepare", _plain),
     "land": ("podium.git.branches.land", "land", _plain),
     "swap the branch": ("podium.git.branches.land", "_swap", _plain),
+    "move a branch back": ("podium.git.branches.take_back", "_move_back", _plain),
     "update the files": ("podium.git.branches.user_worktree", "update_files", _plain),
     "keep an artifact": ("podium.attempt.artifacts", "keep", _plain),
     "publish": ("podium.attempt.artifacts", "publish", _plain),

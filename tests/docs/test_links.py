@@ -55,13 +55,24 @@ def test_every_link_leads_somewhere(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_is_reachable_from_the_index(page: str) -> None:
-    index = ROOT / "docs" / "README.md"
-    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(prose(index))}
+    indexes = [ROOT / "docs" / "README.md", ROOT / "docs" / "decisions" / "README.md"]
+    linked = {
+        (index.parent / link.partition("#")[0]).resolve()
+        for index in indexes
+        for link in LINK.findall(prose(index))
+    }
 
     assert page in ("README.md", "docs/README.md") or (ROOT / page).resolve() in linked
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/decisions/")])
+@pytest.mark.parametrize("page", ["docs/README.md", "docs/decisions/README.md"])
+def test_an_index_names_no_page_twice(page: str) -> None:
+    links = [link for link in LINK.findall(prose(ROOT / page)) if "#" not in link]
+
+    assert sorted(set(links)) == sorted(links)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/decisions/0")])
 def test_a_decision_is_short_and_has_its_four_parts(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
 

@@ -24,6 +24,12 @@ def encodings(secret: str) -> dict[str, bytes]:
         "base64_after_one": base64.b64encode(b"x" + raw),
         "base64_after_two": base64.b64encode(b"xy" + raw),
         "base64_url": base64.urlsafe_b64encode(raw),
+        "base32": base64.b32encode(raw).rstrip(b"="),
+        "hex_upper": raw.hex().upper().encode(),
+        "bytes_of_a_dump": raw.hex(" ").encode(),
+        "bytes_of_an_escape": "".join(f"\\x{byte:02x}" for byte in raw).encode(),
+        "bytes_of_a_list": ", ".join(f"0x{byte:02x}" for byte in raw).encode(),
+        "bytes_as_numbers": ", ".join(map(str, raw)).encode(),
     }
 
 

@@ -184,10 +184,10 @@ def test_7_the_log_has_the_start_and_the_end_of_each_step(project: Project) -> N
     done = run(project, flow(step("One", ["echo", "hi"], goto="Two"), step("Two", ["false"])))
 
     lines = done.err.splitlines()
-    for name in ("one", "two"):
+    for name in ("One", "Two"):
         assert any(f"{name}: started" in line for line in lines)
-    assert any("one: passed" in line for line in lines)
-    assert any("two: failed" in line for line in lines)
+    assert any("One: passed" in line for line in lines)
+    assert any("Two: failed" in line for line in lines)
     folder = project.root / ".podium/runs" / shown(project)["run"]
     state = json.loads((folder / "state.json").read_text())
     assert (state["status"], state["current_step"]) == ("failed", "Two")

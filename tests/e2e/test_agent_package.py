@@ -61,7 +61,7 @@ def project(tmp_path: Path, site_packages: Path, programs: Path) -> Iterator[Pro
         yield own
 
 
-@pytest.mark.req("R013", "R057", "R060")
+@pytest.mark.req("R013", "R057", "R060", "R225")
 def test_it_runs_a_workflow_by_the_launch_path_of_all_agents(project: Project) -> None:
     done = project.podium("run", "flow.yaml", "--yes", *SANDBOX)
 
@@ -123,7 +123,7 @@ def test_agents_and_doctor_list_it_with_its_program_and_its_key(project: Project
     del project.env["PAINTER_KEY"]
     told = project.podium("doctor", "flow.yaml", "--sandbox", "limits")
     assert told.code == 1
-    assert 'step "paint" (line 6): painter: PAINTER_KEY is not set: export it' in told.out
+    assert 'painter: PAINTER_KEY is not set: export it; needed by "paint" (line 6)' in told.out
     refused = project.podium("run", "flow.yaml", "--yes", "--sandbox", "limits")
     assert (refused.code, "PAINTER_KEY is not set" in refused.err) == (2, True)
 

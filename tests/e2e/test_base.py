@@ -65,8 +65,8 @@ def test_a_run_from_a_commit_sees_its_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--base", "release-9"), 'there is no branch, tag or commit "release-9" here'),
-        (("--base", "--upload-pack=x"), "there is no branch, tag or commit"),
+        (("--base", "release-9"), 'branch, tag or commit "release-9" does not exist'),
+        (("--base", "--upload-pack=x"), "branch, tag or commit"),
         (("--base", "v1", "--dirty"), "--base and --dirty exclude each other"),
     ],
 )

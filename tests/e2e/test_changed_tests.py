@@ -192,7 +192,7 @@ def test_the_reviewer_sees_the_rows_with_the_reason_and_the_diff(tmp_path: Path)
 def test_validate_and_plan_say_whether_a_judge_can_accept(tmp_path: Path) -> None:
     with closing(project_of(tmp_path, JUDGES["a later review"])) as project:
         assert (
-            "work#/tests (pytest, a judge can accept changed tests)"
+            'gate "tests" of "work" (pytest, a judge can accept changed tests)'
             in project.podium("validate", "flow.yaml").err
         )
         assert project.podium("plan", "flow.yaml", "--json").data()["test_gates"] == [
@@ -200,7 +200,7 @@ def test_validate_and_plan_say_whether_a_judge_can_accept(tmp_path: Path) -> Non
         ]
     with closing(project_of(tmp_path / "other", WORK.replace("GATES", "GATE") + LAND)) as project:
         answer = project.podium("validate", "flow.yaml")
-        assert "work#/tests (pytest, no judge: changed tests fail)" in answer.err
+        assert 'gate "tests" of "work" (pytest, no judge: changed tests fail)' in answer.err
 
 
 SNAPSHOT_TEST: Final = """\

@@ -1,4 +1,4 @@
-"""Eighteen new files of the gates format, and their native forms: the same order, files and exit codes, through the command."""
+"""New files of the gates format, and their native forms: the same order, files and exit codes, through the command."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from podium.core.hash_chain import RunId
 from tests.e2e.gates_files import FILES, GatesFile
+from tests.e2e.gates_larger import LARGER
 from tests.e2e.kit import Project, closing, new_project
 
 pytestmark = pytest.mark.slow
@@ -19,6 +20,7 @@ agents: {cast: {type: scripted, script: cast.yaml}, judge: {type: scripted, scri
 roles: {reviewer: {agent: judge}, test_engineer: {agent: cast}, implementer: {agent: cast}}
 """
 WAITS = 6
+ALL = {**FILES, **LARGER}
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def _outcome(outcome: str) -> str:
 
 
 @pytest.mark.req("R019", "R020", "R021", "R022", "R090", "R117", "C9")
-@pytest.mark.parametrize("made", FILES.values(), ids=FILES)
+@pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 def test_a_file_and_its_native_form_do_the_same(project: Project, made: GatesFile) -> None:
     native = project.podium("convert", "flow.yaml")
     assert native.code == 0, native.err

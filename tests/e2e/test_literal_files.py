@@ -16,8 +16,8 @@ SAVING = """\
 podium: 1
 workspace: inplace
 steps:
-  one: {run: [echo, first], output: {file: a.txt, save: out/one/a.txt}}
-  two: {run: [cat, out/one/a.txt], output: {file: b.txt, save: "out/${{ vars.place }}/b.txt"}}
+  one: {run: [echo, first], output: {file: a.txt, folder: out/one}}
+  two: {run: [cat, out/one/a.txt], output: {file: b.txt, folder: "out/${{ vars.place }}"}}
   three: {run: [test, -e, ready]}
 vars: {place: two}
 """
@@ -49,8 +49,9 @@ def test_a_saved_output_is_there_for_the_next_step_and_a_changed_one_survives_a_
 def test_an_output_is_saved_only_in_a_file_of_the_project(project: Project, place: str, code: int) -> None:
     (project.root / "out").mkdir()
     (project.root / "link").symlink_to(project.folder)
-    for value in (place, f"${{{{ vars.place }}}}{place}"):
-        step = f'{{run: [echo, x], output: {{file: a.txt, save: "{value}"}}}}'
+    folder, _, name = place.rpartition("/")
+    for value in (folder or ".", f"${{{{ vars.place }}}}{folder or '.'}"):
+        step = f'{{run: [echo, x], output: {{file: "{name}", folder: "{value}"}}}}'
         project.put(
             {"flow.yaml": f'podium: 1\nworkspace: inplace\nvars: {{place: ""}}\nsteps:\n  one: {step}\n'}
         )

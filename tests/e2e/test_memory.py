@@ -211,7 +211,7 @@ def test_people_list_show_edit_and_delete_memories(tmp_path: Path) -> None:
         assert project.podium("memory", "delete", "lessons", "--yes").code == 0
         gone = project.podium("memory", "show", "lessons")
         assert gone.code == 2
-        assert 'there is no memory "lessons"' in gone.err
+        assert 'memory "lessons" does not exist' in gone.err
 
 
 @pytest.mark.parametrize("file", ["../x.md", "CLAUDE.md", ".git/config", "a\u202eb.md"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -219,3 +220,22 @@ def test_guidance_stays_until_an_attempt_passes(tmp_path: Path) -> None:
         done = project.podium("approve")
         assert done.code == 0, done.err
         assert "+twice yes" in project.podium("diff", run).out
+
+
+def test_a_commit_message_that_an_agent_has_written_has_no_escape_sequences(tmp_path: Path) -> None:
+    """A10, its class: `git log` prints a message on a terminal as it is."""
+    text = """\
+podium: 1
+name: message
+agents: {hand: {type: command, command: [cat, answer.json], price: {input: 0, output: 0}}}
+steps:
+  words: {agent: hand, prompt: go, no_change: pass, output: json}
+  work: {run: {script: "echo 1 > one.txt"}, touches: ["**"]}
+  land: {git: {land: main, message: "${{ steps.words.output.message }}"}}
+"""
+    message = "Mend it \x1b]0;evil\x07\x1b[2J\x9b31m\r\n\n\tin two lines\x00"
+    files = {"flow.yaml": text, "answer.json": json.dumps({"message": message})}
+    with closing(new_project(tmp_path, files)) as project:
+        assert project.podium("run", "flow.yaml").code == 0
+
+        assert project.git("log", "-1", "--format=%B").startswith("Mend it ]0;evil[2J31m\n\n\tin two lines\n")

@@ -191,11 +191,11 @@ def test_a_person_at_the_terminal_is_asked(project: Project) -> None:
     with at_a_terminal(project, "run", "limited.yaml", "--yes", "--sandbox", "limits") as terminal:
         until(lambda: terminal.shows(b"New limit on usd"), "the question")
         terminal.type("0.5")
-        until(lambda: terminal.shows(b"Reason to record"), "the reason")
+        until(lambda: terminal.shows(b"Reason (optional"), "the reason")
         terminal.type("")
         until(lambda: terminal.shows(b"is not above the limit in force"), "the refusal")
         terminal.type("3")
-        until(lambda: terminal.seen.count(b"Reason to record") >= 2 or terminal.shows(b"\0"), "the reason")
+        until(lambda: terminal.seen.count(b"Reason (optional") >= 2 or terminal.shows(b"\0"), "the reason")
         terminal.type("worth it")
         assert terminal.child.wait(timeout=60) == 0
 

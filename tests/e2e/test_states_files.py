@@ -6,6 +6,7 @@ come of it.
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +32,8 @@ PERSONAS = {
     "prompts/gate.md": 'You judge. Return JSON: {"decision": "proceed" | "retry" | "halt"}\n',
     "prompts/writer.md": "You write.\n",
     "prompts/auditor.md": "You audit {drafts}\n",
+    "prompts/editor.md": "You are an editor.\n",
+    "prompts/orchestrator.md": "You watch the run.\n",
     "prompts/synthesizer.md": "You combine the drafts of {agent_list}: {drafts} {audits}\n",
 }
 
@@ -66,7 +69,7 @@ def play(project: Project, expected: dict[str, list[str]], *options: str) -> Res
     done = project.podium("run", "flow.yaml", "--json", *options)
     for answer in expected["answer"]:
         assert done.code == 6, done.err
-        verb, step, *more = answer.split()
+        verb, step, *more = shlex.split(answer)
         run = project.podium("show", "--json").data()["run"]
         done = project.podium(verb, run, step, *more)
     data = project.podium("show", "--json").data()
@@ -99,7 +102,8 @@ def check(project: Project, result: Result, expected: dict[str, list[str]]) -> N
         assert {step["path"]: step["attempts"] for step in shown["steps"]}[name] == int(count)
     for line in expected["prompt"]:
         name, _, part = line.partition(" = ")
-        assert part in project.podium("prompt", shown["run"], name, "--json").data()["system"]
+        texts = project.podium("prompt", shown["run"], name, "--json").data()
+        assert part in f"{texts['system']}\n{texts['prompt']}"
     folder = project.root / ".podium/runs" / shown["run"]
     for line in expected["summary"]:
         assert line in (folder / "run_summary.md").read_text()

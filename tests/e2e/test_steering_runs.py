@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,51 @@ def test_gc_deletes_the_branch_of_a_person_unless_it_has_commits_of_its_own(tmp_
         assert project.podium("gc", "--older-than", "0s", "--unlanded", "--yes").code == 0
         [kept] = project.git("branch", "--list", "by-hand/*").split()
         assert project.git("log", "-1", "--format=%s", kept) == "my own"
+
+
+def test_work_by_hand_ends_after_a_time_that_a_value_names(tmp_path: Path) -> None:
+    with closing(project_with(tmp_path, '{timer: "${{ inputs.pause }}"}')) as project:
+        flow = (project.root / "flow.yaml").read_text()
+        project.commit({"flow.yaml": flow.replace("name: flow\n", "name: flow\ninputs: {pause: string}\n")})
+        ran = project.podium("run", "flow.yaml", "-i", "pause=2s")
+        assert ran.code in (0, 6), ran.err
+        if ran.code == 6:
+            (worktree(project) / "b.txt").write_text("mine\n")
+            ran = project.podium("resume", "@1")
+        assert (ran.code, ("hand", "passed") in outcomes(project)) == (0, True), ran.err
+
+        wrong = project.podium("run", "flow.yaml", "-i", "pause=soon")
+        assert (wrong.code, "soon" in wrong.err) == (2, True), wrong.err
+
+
+def test_work_by_hand_ends_at_a_time_of_day(tmp_path: Path) -> None:
+    at = datetime.now(UTC) + timedelta(seconds=60)
+    with closing(project_with(tmp_path, f'{{until_time: "{at:%H:%M}"}}')) as project:
+        ran = project.podium("run", "flow.yaml")
+        assert ran.code in (0, 6), ran.err
+        if ran.code == 6:
+            [pending] = project.podium("show", "--json").data()["pending"]
+            assert f"{at:%H:%M}:00" in pending["due"]
+            (worktree(project) / "b.txt").write_text("mine\n")
+            ran = project.podium("resume", "@1")
+        assert (ran.code, ("hand", "passed") in outcomes(project)) == (0, True), ran.err
+
+
+def test_gc_deletes_the_branch_of_a_person_whose_work_has_landed(tmp_path: Path) -> None:
+    with closing(project_with(tmp_path, "{signal: ready}")) as project:
+        flow = (project.root / "flow.yaml").read_text()
+        land = '  land: {git: {land: "${{ run.branch }}", message: Land it}}\n'
+        project.commit({"flow.yaml": f"{flow}{land}"})
+        assert project.podium("run", "flow.yaml").code == 6
+        folder = worktree(project)
+        (folder / "b.txt").write_text("mine\n")
+        project.git("-C", str(folder), "add", "-A")
+        project.git("-C", str(folder), "commit", "-q", "-m", "my own")
+        done = project.podium("signal", "@1", "ready")
+        assert done.code == 0, done.err
+        assert project.git("show", "main:b.txt") == "mine"
+        assert project.git("branch", "--list", "by-hand/*") != ""
+        gone = project.podium("gc", "--older-than", "0s", "--yes")
+        assert gone.code == 0, gone.err
+        assert project.git("branch", "--list", "by-hand/*") == ""
+        assert project.git("show", "main:b.txt") == "mine"

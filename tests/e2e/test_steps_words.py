@@ -125,7 +125,7 @@ def test_rerun_and_run_step_take_the_names_of_the_author(project: Project) -> No
     [
         (
             "{name: A, command: [ls], on: {success: {goto: Nowhere}, failure: {error: x}}}",
-            'flow.yaml:5:51: success: {goto: Nowhere} of "A": there is no step "Nowhere"',
+            'flow.yaml:5:51: success: {goto: Nowhere} of "A": step "Nowhere" does not exist',
         ),
         (
             "{name: A, command: [ls], timeout: soon, on: {success: {goto: _end}, failure: {error: x}}}",

@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.kit import Ended, Project
 from tests.e2e.supervised import CONFIG, FLOW, run, supervised
+from tests.e2e.supervised_larger import END, LARGER, MAKE, Sample, rejects, workflow, writes
 
 pytestmark = pytest.mark.slow
-
-END = "commit: {gate_type: orchestrator, command: git commit, terminal: true}"
-MAKE = {"Makefile": "test lint type-check build docs e2e:\n\t@test ! -f broken\n"}
-
-
-@dataclass(frozen=True)
-class Sample:
-    text: str
-    steps: str
-    """The steps in the order in which they end, with an outcome where it is not `passed`."""
-    cast: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
-    code: int = 0
-    lands: tuple[str, ...] = ()
-    """Files that are on main afterwards."""
-    answers: tuple[str, ...] = ()
-    """Commands of a person, one for each question."""
-
-
-def workflow(*steps: str, first: str = "") -> str:
-    start = f"  initial_step: {first}\n" if first else ""
-    return f"workflow:\n{start}  steps:\n" + "".join(f"    {step}\n" for step in steps)
-
-
-def writes(step: str, file: str, text: str = "x", visit: int | None = None) -> str:
-    number = "" if visit is None else f", visit: {visit}"
-    return f"- {{match: {{step: {step}{number}}}, write: {{{file}: '{text}'}}, text: '{text}'}}\n"
-
-
-def rejects(step: str, visit: int) -> str:
-    findings = "[{severity: major, issue: No test.}]"
-    return f"- {{match: {{step: {step}, visit: {visit}}}, verdict: {{decision: reject, findings: {findings}}}}}\n"
-
 
 SAMPLES = {
     "hotfix": Sample(
@@ -187,9 +153,9 @@ def play(project: Project, sample: Sample, file: str) -> tuple[int, str]:
 
 
 @pytest.mark.req("R239", "R031", "C3")
-@pytest.mark.parametrize("name", sorted(SAMPLES))
+@pytest.mark.parametrize("name", sorted({**SAMPLES, **LARGER}))
 def test_a_file_of_the_format_and_its_native_form_run_as_written(tmp_path: Path, name: str) -> None:
-    sample = SAMPLES[name]
+    sample = {**SAMPLES, **LARGER}[name]
     cast = sample.cast or "[]\n"
     with supervised(tmp_path / "own", {**sample.files, FLOW: sample.text}, cast) as project:
         own = play(project, sample, FLOW)

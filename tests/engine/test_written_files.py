@@ -15,10 +15,11 @@ import pytest
 from podium.engine.run_folder import RunFolder
 from podium.engine.written_files import MARKER
 from podium.redaction.mask import Mask
+from podium.views.files import snapshot
 from podium.views.files.audit_log import audit_line
 from podium.views.files.growing_logs import GROWING, LOG
 from podium.views.files.run_json import step_data
-from podium.views.files.snapshot import RUN, StepRows, run_text
+from podium.views.files.snapshot import RUN, STATE, StateRows, StepRows, readable, run_text, state_text
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import RunView
 from tests.views.kit import Told, tell
@@ -128,7 +129,7 @@ def _link(path: Path) -> None:
 
 
 @pytest.mark.req("R149")
-@pytest.mark.parametrize("name", [*GROWING, RUN])
+@pytest.mark.parametrize("name", [*GROWING, RUN, STATE])
 @pytest.mark.parametrize("harm", [_cut, _garble, _double, _link, Path.unlink])
 def test_damage_to_one_file_is_noticed_and_repaired(
     told: Told, folder: Path, tmp_path: Path, name: str, harm: Callable[[Path], None]
@@ -239,8 +240,9 @@ def test_lines_of_steps_are_made_again_if_the_marker_does_not_fit_them(
 ) -> None:
     write(folder, told)
     marker = folder / MARKER
-    marker.write_text(_changed("run", value)(marker.read_text()))
-    (folder / RUN).write_text((folder / RUN).read_text().replace("implement", "impl3ment"))
+    marker.write_text(_changed("run", value)(_changed("state", value)(marker.read_text())))
+    for name in (RUN, STATE):
+        (folder / name).write_text((folder / name).read_text().replace("implement", "impl3ment"))
 
     with steps_described() as described:
         write(folder, told)
@@ -250,11 +252,65 @@ def test_lines_of_steps_are_made_again_if_the_marker_does_not_fit_them(
 
 
 def test_lines_that_are_remembered_are_those_that_would_be_made(told: Told) -> None:
-    rows = StepRows()
+    rows, state_rows = StepRows(), StateRows()
     builder = RunViewBuilder()
     for event in told.events:
         builder.feed((event,))
         assert run_text(builder.view(), rows) == run_text(builder.view())
+        assert state_text(builder.view(), state_rows) == state_text(builder.view())
+
+
+def test_a_state_is_written_as_it_always_was(told: Told) -> None:
+    """One line per field and per top step, as for every other snapshot."""
+    builder = RunViewBuilder()
+    assert state_text(builder.view()) == readable(json.loads(state_text(builder.view())))
+    for event in told.events:
+        builder.feed((event,))
+        text = state_text(builder.view())
+        assert text == readable(json.loads(text))
+
+
+def test_state_of_other_steps_is_not_taken_over(told: Told) -> None:
+    view = view_of(told)
+    rows = StateRows()
+
+    rows.take_over(view, state_text(view._replace(steps=view.steps[1:])))
+    rows.take_over(view, state_text(view).replace('"plan": {', '"plot": {'))
+    rows.take_over(view, "")
+
+    assert state_text(view, rows) == state_text(view)
+
+
+@contextmanager
+def states_described() -> Iterator[list[str]]:
+    """The steps whose part of `state.json` is made meanwhile."""
+    with calls_of(snapshot._result, lambda values: str(values["step"].path)) as described:
+        yield described
+
+
+def test_a_new_owner_describes_no_top_step_that_had_ended(told: Told, folder: Path, tmp_path: Path) -> None:
+    write(folder, told)
+
+    with states_described() as described:
+        write(folder, told)
+
+    assert described == [step.path for step in view_of(told).steps if step.ended is None]
+    assert contents(folder) == fresh(tmp_path, told)
+
+
+def test_a_state_from_another_place_is_described_again(told: Told, folder: Path, tmp_path: Path) -> None:
+    """It names files by the place of the folder."""
+    write(folder, told)
+    moved = folder.with_name("moved")
+    folder.rename(moved)
+
+    with states_described() as described:
+        write(moved, told)
+
+    with states_described() as all_described:
+        assert contents(moved) == fresh(tmp_path, told)
+    assert described == all_described
+    assert "each[1]/inner" in described
 
 
 def test_lines_of_other_steps_are_not_taken_over(told: Told) -> None:

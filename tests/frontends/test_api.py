@@ -193,7 +193,7 @@ def test_callers_in_a_thread_of_an_async_program_are_served(root: Path) -> None:
     [
         (float("nan"), "inputs.a is nan, which is not a number in JSON"),
         ({"b": [float("inf")]}, "inputs.a.b[0] is inf"),
-        ({1, 2}, "inputs.a is a set, which is no value of JSON"),
+        ({1, 2}, "inputs.a is a set, which JSON cannot hold"),
         ("\ud800", "inputs.a has half of a character at position 0"),
         ({(1, 2): 3}, "a key of inputs.a is a tuple"),
     ],

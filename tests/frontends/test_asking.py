@@ -145,3 +145,22 @@ def test_a_value_for_a_question_that_wants_a_yes_or_a_no_is_refused_with_its_cho
     assert str(refused.exception) == "ask asks for no value, but for one of approve, reject, abort: Go on?"
     hint = str(getattr(refused.exception, "hint", ""))
     assert hint == f"podium approve {newest(project)} ask --action WORD"
+
+
+@pytest.mark.req("R190")
+def test_the_inbox_shows_a_change_with_its_indentation_and_each_verdict_once(project: Project) -> None:
+    lines = "".join(f"    line {number}\\n" for number in range(40))
+    steps = (
+        "  make: {agent: w, prompt: Make it, touches: ['**']}\n"
+        "  judge: {review: w, of: make}\n"
+        '  ask: {human: "Good?", show: [diff, verdicts]}\n'
+    )
+    cast = f'- {{match: {{step: make}}, write: {{made.txt: "{lines}"}}}}\n'
+    project.flow(steps, head=TEAM, cast=cast)
+    call("run", "flow.yaml", "--sandbox", "none")
+
+    text = call("inbox").stdout
+
+    assert "      +    line 3\n" in text
+    assert text.count("judge/w: approve") == 1
+    assert f"more lines: podium diff {newest(project)} ask\n" in text

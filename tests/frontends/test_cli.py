@@ -7,10 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree as ET
 
 import pytest
 
 pytestmark = pytest.mark.slow
+
+SVG: Final = "{http://www.w3.org/2000/svg}"
 
 GOOD = """\
 podium: 1
@@ -47,7 +51,7 @@ def test_a_good_file_validates_with_exit_0(project: Path) -> None:
     done = podium("validate", "good.yaml", cwd=project)
 
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "good.yaml: good\n  runs tests: test (tests, no judge: changed tests fail)\n"
+    assert done.stderr == 'good.yaml: good\n  runs tests: "test" (tests, no judge: changed tests fail)\n'
 
 
 def test_all_mistakes_are_told_at_once_with_exit_2(project: Path) -> None:
@@ -99,6 +103,27 @@ def test_a_graph_is_drawn_as_text_and_as_mermaid(project: Path) -> None:
     assert "failed -> work" in text.stdout
     assert mermaid.stdout.startswith("flowchart TD\n")
     assert "test -->|failed| work" in mermaid.stdout
+
+
+def test_a_graph_is_drawn_in_boxes_as_svg_and_for_graphviz(project: Path) -> None:
+    boxes = podium("graph", "good.yaml", "--format", "boxes", cwd=project).stdout
+    drawn = podium("graph", "good.yaml", "--svg", cwd=project).stdout
+    dot = podium("graph", "good.yaml", "--dot", cwd=project).stdout
+
+    assert {"work", "test"} <= set(boxes.split())
+    assert [node.get("data-path") for node in ET.fromstring(drawn).iter(f"{SVG}g")] == ["work", "test"]
+    assert dot.startswith('digraph "good" {')
+    assert '"test" -> "work" [label="failed"]' in dot
+
+
+def test_a_picture_is_of_a_file_or_of_a_run(project: Path) -> None:
+    neither = podium("graph", cwd=project)
+    both = podium("graph", "good.yaml", "--run", "x", cwd=project)
+    outline = podium("graph", "--run", "x", "--dot", cwd=project)
+
+    assert [neither.returncode, both.returncode, outline.returncode] == [2, 2, 2]
+    assert "name a workflow file, or a run with --run" in neither.stderr + both.stderr
+    assert "use --format boxes or --format svg" in outline.stderr
 
 
 def test_a_broken_file_has_no_graph(project: Path) -> None:

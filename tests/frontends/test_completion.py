@@ -79,7 +79,9 @@ def test_commands_are_offered_with_their_help_and_without_importing_them() -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.split() == list(COMMANDS)
-    assert set(done.stdout.split()) == {"podium.frontends.cli.main", "podium.frontends.cli.streams"}
+    assert set(done.stdout.split()) == {
+        f"podium.frontends.cli.{name}" for name in ("import_path", "main", "streams")
+    }
     assert {item.value: item.help for item in items("s")} == {
         name: text for name, text in COMMANDS.items() if name.startswith("s")
     }

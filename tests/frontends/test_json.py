@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.main import COMMANDS, podium
+from podium.wiring import open_history
 from tests.engine.kit import Project
 from tests.views.kit import conforms
 
+PACKED = """\
+podium: 1
+name: packed
+agents: {w: {type: scripted}}
+steps:
+  write: {agent: w, prompt: Write., touches: [notes/**], context: {strategy: investigator_wide, always: [packed.yaml]}}
+"""
 TOLD = "podium: 1\nname: told\nagents: {w: {type: scripted}}\nsteps: {write: {role: writer, agent: w, prompt: Write.}}\n"
 STATES = "agents: {c: {type: cli, command: cat}}\nstates: {a: {type: initial, next: b}, b: {type: single, agent: c, transitions: {success: d}}, d: {type: terminal, status: success}}\n"
 STEPS = '  a: {run: {script: "echo new > new.txt", shell: bash}, touches: [new.txt]}\n  ask: {human: "Land it?"}\n'
@@ -28,6 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(made.root)
     made.flow(STEPS)
     made.write("told.yaml", TOLD)
+    made.write("packed.yaml", PACKED)
     made.write("mine.yaml", "extends: reviewer\ndescription: Ours\n")
     return made
 
@@ -62,6 +73,13 @@ def with_tests() -> None:
     Path("flow.test.yaml").write_text("podium: 1\ntests: {good: {}, bad: {expect: {exit: 1}}}\n", "utf-8")
 
 
+def with_another_project() -> None:
+    passed()
+    Path("other").mkdir()
+    with closing(open_history(ProjectPaths(Path("other").resolve()))):
+        pass
+
+
 def in_another_format() -> None:
     Path("states.yaml").write_text(STATES, "utf-8")
 
@@ -82,6 +100,7 @@ CASES: dict[str, Case] = {
     "runs": (passed, ("runs", "--json"), "runs"),
     "inbox": (parked, ("inbox", "--json"), "inbox"),
     "verify": (passed, ("verify", "--json"), "verify"),
+    "report": (passed, ("report", "latest", "-o", "r.html", "--json"), "report"),
     "export": (passed, ("export", "latest", "out", "--json"), "export"),
     "verify of a folder": (exported, ("verify", "out", "--json"), "verify"),
     "apply": (passed, ("apply", "--json"), "apply"),
@@ -91,12 +110,18 @@ CASES: dict[str, Case] = {
     "roles show": (None, ("roles", "show", "planner", "--json"), "role"),
     "roles check": (None, ("roles", "check", "--json"), "problems"),
     "roles install": (None, ("roles", "install", "mine.yaml", "--yes", "--json"), "role_pack"),
+    "metrics": (passed, ("metrics", "--json"), "metrics"),
+    "history check": (passed, ("history", "check", "--json"), "history"),
+    "history rebuild": (passed, ("history", "rebuild", "--json"), "history"),
+    "history export": (passed, ("history", "export", "out", "--json"), "history"),
+    "history pull": (with_another_project, ("history", "pull", "other", "--json"), "history"),
     "memory list": (remembered, ("memory", "list", "--json"), "memories"),
     "memory show": (remembered, ("memory", "show", "lessons", "--json"), "memory"),
     "memory edit": (remembered, ("memory", "edit", "lessons", "a.md", "--delete", "--json"), "memory"),
     "memory delete": (remembered, ("memory", "delete", "lessons", "--yes", "--json"), "memory"),
     "init": (None, ("init", "--template", "mvp", "--yes", "--json"), "init"),
     "prompt": (None, ("prompt", "told.yaml", "write", "--json"), "prompt"),
+    "context": (None, ("context", "packed.yaml", "write", "--json"), "context"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
     "test": (with_tests, ("test", "--json"), "tests"),
@@ -163,7 +188,19 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
 
 def test_every_command_with_the_option_is_tested_here() -> None:
     # `serve`, `raise` and `take` in tests/e2e, as processes. A schema has no schema of ours.
-    elsewhere = {"events", "answer", "signal", "serve", "watch", "schema", "raise", "take", "jump"}
+    # `history push` needs a server, in tests/contracts.
+    elsewhere = {
+        "history push",
+        "events",
+        "answer",
+        "signal",
+        "serve",
+        "watch",
+        "schema",
+        "raise",
+        "take",
+        "jump",
+    }
     with_json = {
         name for name, command in all_commands() if any("--json" in option.opts for option in command.params)
     }

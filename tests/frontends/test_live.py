@@ -192,6 +192,47 @@ def test_a_terminal_has_a_row_per_step_with_time_cost_and_what_it_waits_for(tmp_
     assert screen.lines[-1] == "and another"
 
 
+EXHAUSTED = """\
+podium: 1
+name: ship
+steps:
+  write: {agent: claude, prompt: Write it, touches: ["**"], gates: [{name: tests, run: [test]}], retry: 1}
+"""
+
+
+def test_a_failed_last_attempt_is_shown_before_the_question_and_not_again_after_the_answer(
+    tmp_path: Path,
+) -> None:
+    cast = "- {match: {step: write/tests, attempt: 1}, exit: 1}\n- {match: {step: 'write/!exhausted'}, action: retry}\n"
+    told = tell(tmp_path, flow=EXHAUSTED, cast=cast)
+    screen = Screen()
+    live = Live(screen, terminal=True, size=lambda: (100, 30), glyphs=ASCII)
+    shown: list[tuple[str, ...]] = []
+
+    for moment in told.moments():
+        live.update(view_of(moment), Millis(moment.events[-1].at))
+        if any(pending.kind == "exhausted" for pending in view_of(moment).pending):
+            shown.append(tuple(screen.lines))
+    live.close()
+
+    assert shown
+    assert all("write: attempt 1 failed" in "\n".join(lines) for lines in shown)
+    assert sum("attempt 1 failed" in line for line in screen.lines) == 1
+    rows = [line for line in shown[-1] if line[2:7] == "write"]
+    assert "checks the result" not in rows[-1]
+
+
+def test_a_failure_is_broken_between_words_and_not_cut_at_once(tmp_path: Path) -> None:
+    told = tell(tmp_path, cast=SILENT)
+    screen = Screen()
+    play(told, Live(screen, terminal=True, size=lambda: (40, 30), glyphs=ASCII))
+
+    place = next(number for number, line in enumerate(screen.lines) if "implement: attempt 1" in line)
+    assert screen.lines[place].startswith("x ")
+    assert screen.lines[place + 1].startswith(" " * 12)
+    assert all(len(line) <= 40 for line in screen.lines)
+
+
 def test_parallel_steps_have_a_row_each_and_no_row_wraps(told: Told) -> None:
     moment = next(
         m for m in told.moments() if len([k for k, _ in m.state.pending.items() if k[0] == "attempt"]) == 2

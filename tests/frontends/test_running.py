@@ -62,7 +62,7 @@ def test_the_exit_code_of_run_is_that_of_the_run(
 @pytest.mark.parametrize(
     ("args", "expected", "message"),
     [
-        (("run", "none.yaml"), 2, "cannot read this file: no such file"),
+        (("run", "none.yaml"), 2, "file not found"),
         (("run", "flow.yaml", "-i", "x=1"), 2, 'no input "x"'),
         (("run", "flow.yaml", "--var", "x=1"), 2, 'no variable "x"'),
         (("run", "../flow.yaml"), 3, "leaves the project"),
@@ -317,7 +317,7 @@ def test_gc_shows_what_would_go_and_deletes_it_only_after_a_yes(project: Project
     shown = call("gc", "--older-than", "0s")
     landed = call("gc", "--older-than", "0s", "--yes", "--json")
 
-    assert "no run is older" in young.stderr
+    assert "nothing to delete" in young.stderr
     assert newer in shown.stdout
     assert older not in shown.stdout
     assert [each["run"] for each in data(landed)["runs"]] == [newer]

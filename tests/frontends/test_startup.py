@@ -38,7 +38,7 @@ THE_WORLD = ("asyncio", "anyio", "apsw", "podium.ports", "podium.process", "podi
 
 def modules(*arguments: str, cwd: Path) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", SHOW, *arguments],
+        [sys.executable, "-P", "-c", SHOW, *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
@@ -57,6 +57,7 @@ def test_help_needs_no_part_but_the_command_line(tmp_path: Path) -> None:
         "podium.errors",
         "podium.frontends",
         "podium.frontends.cli",
+        "podium.frontends.cli.import_path",
         "podium.frontends.cli.main",
         "podium.frontends.cli.streams",
     }

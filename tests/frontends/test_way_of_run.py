@@ -11,6 +11,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import anyio.to_thread
+
 import podium
 from podium.engine.loop import RunLoop
 from podium.frontends.cli.run.run import command
@@ -114,3 +116,15 @@ def test_two_functions_lie_between_the_command_and_the_loop(project: Project) ->
     files = [Path(function.co_filename).relative_to(SRC).as_posix() for function in between]
     assert loop is RunLoop.drive.__code__
     assert files[: between.index(entry)] == ["engine/local.py", "app/run/drive.py"]
+
+
+def test_a_further_command_switches_to_no_other_thread(project: Project) -> None:
+    """A switch takes as long as everything else that Podium does around a command which asks for nothing special."""
+    switches = []
+    for number in (1, 4):
+        project.flow("".join(f"  s{index}: {{run: [echo, x]}}\n" for index in range(number)))
+        with stacks_of(anyio.to_thread.run_sync.__code__) as stacks:
+            assert code(call("run", "flow.yaml", "--sandbox", "limits")) == 0
+        switches.append(len(stacks))
+
+    assert switches[1] == switches[0]

@@ -78,7 +78,13 @@ def comparable(answer: Answer) -> Any:
     match answer.question[0]:
         case "show":
             content = as_before(answer.content)
-            return {**content, "steps": [_without_age(step) for step in content["steps"]]}
+            steps = [_without_age(step) for step in content["steps"]]
+            asked = {
+                step["path"].rpartition("#")[0]
+                for step in steps
+                if step["role"] == "question" and step["outcome"] is None
+            }
+            return {**content, "steps": [_waiting(step) if step["path"] in asked else step for step in steps]}
         case "runs":
             return [as_before(run) for run in answer.content]
         case "inbox":
@@ -89,9 +95,14 @@ def comparable(answer: Answer) -> Any:
             return answer.content
 
 
+def _waiting(step: dict[str, Any]) -> dict[str, Any]:
+    """The old version said that a step about which Podium asks is being checked; now it waits."""
+    return {**step, "status": "waiting"} if step["status"] == "checking" else step
+
+
 ADDED_TO_RUN = frozenset({"why", "raised"})
 ADDED_TO_STEP = frozenset({"why", "repairs"})
-ADDED_TO_QUESTION = frozenset({"choices", "exhibits", "project"})
+ADDED_TO_QUESTION = frozenset({"choices", "exhibits", "leads_to", "project"})
 """Fields that the old version did not print."""
 REWORDED = {"long failed: grep ended with 1": "long: grep ended with 1"}
 """Reasons in questions that are worded in another way now."""

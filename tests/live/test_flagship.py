@@ -192,7 +192,7 @@ def test_without_a_key_or_a_login_run_says_what_is_missing_before_anything_start
     assert ended.code == 2
     for name in KEYS:
         assert f"{name} is not set" in ended.err
-    assert 'step "plan"' in ended.err
+    assert 'needed by "plan"' in ended.err
     with example.store() as store:
         assert store is None or store.heads() == ()
 

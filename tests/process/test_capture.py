@@ -17,7 +17,13 @@ def sink(
     spill: Path | None = None, *, limits: OutputLimits = SMALL, heard: Heard | None = None
 ) -> OutputSink:
     mask = Mask({"key": "hush-hush"})
-    return OutputSink("stdout", limits=limits, spill=spill, filters=(mask.stream(),), on_output=heard)
+    return OutputSink(
+        "stdout",
+        limits=limits,
+        spill=None if spill is None else str(spill),
+        filters=(mask.stream(),),
+        on_output=heard,
+    )
 
 
 @pytest.mark.req("R153")

@@ -127,6 +127,20 @@ def test_the_terminal_is_left_as_it_was(user: User) -> None:
     assert b"\x1b[?1049l\x1b[?25h" in user.wait_for(b"\x1b[0m")
 
 
+def test_an_answer_of_the_terminal_to_the_program_never_reaches_the_shell(user: User) -> None:
+    """A terminal reports the title that a program has set; the program may have ended by then."""
+
+    def terminal() -> None:
+        user.wait_for(b"\x1b[21t")
+        user.type(b"\x1b]lrun evil\x1b\\\r")
+        user.wait_for(b"\x1b[0m")
+        user.type(b"late answer\r")
+
+    use(python("print('\\x1b[21t', end='', flush=True)", terminal=user.terminal), terminal)
+
+    assert select.select([user.terminal.input], [], [], 0.2)[0] == []
+
+
 def test_a_program_whose_user_has_hung_up_ends(user: User) -> None:
     def person() -> None:
         user.wait_for(b"ready")

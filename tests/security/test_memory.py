@@ -55,7 +55,7 @@ POISONS = {
 
 
 @pytest.mark.parametrize("poison", POISONS)
-def test_what_is_no_text_fails_the_attempt_and_is_not_stored(poison: str, tmp_path: Path) -> None:
+def test_other_content_than_text_fails_the_attempt_and_is_not_stored(poison: str, tmp_path: Path) -> None:
     script, why = POISONS[poison]
     project = new_project(tmp_path, {"w.yaml": step(script)})
     with closing(project):
@@ -84,7 +84,7 @@ def test_a_secret_is_masked_before_it_is_stored(tmp_path: Path) -> None:
         assert found.stdout == b""
 
 
-def test_the_folder_is_no_way_out_of_the_sandbox(tmp_path: Path) -> None:
+def test_a_process_cannot_leave_its_sandbox_through_the_folder(tmp_path: Path) -> None:
     """Neither beside it nor through it can a process reach the user's files or the stored memories."""
     outside = tmp_path / "outside"
     outside.mkdir()

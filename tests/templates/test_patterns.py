@@ -83,9 +83,9 @@ def test_a_scan_that_finds_nothing_passes_at_once(tmp_path: Path) -> None:
 
 def test_migrate_each_file_lands_the_files_that_pass_and_leaves_the_others(tmp_path: Path) -> None:
     cast = (
-        "- {match: {step: migrate, prompt: src/a.txt}, write: {src/a.txt: new}}\n"
-        "- {match: {step: migrate, prompt: src/b.txt}, write: {src/b.txt: new}}\n"
-        "- {match: {step: migrate, prompt: src/c.txt}, write: {src/c.txt: broken}}\n"
+        "- {match: {step: migrate, prompt: 'In src/a.txt:'}, write: {src/a.txt: new}}\n"
+        "- {match: {step: migrate, prompt: 'In src/b.txt:'}, write: {src/b.txt: new}}\n"
+        "- {match: {step: migrate, prompt: 'In src/c.txt:'}, write: {src/c.txt: broken}}\n"
     )
     makefile = "test:\n\t@! grep -rq broken src\n"
     olds = {"src/a.txt": "old", "src/b.txt": "old", "src/c.txt": "old", "src/d.txt": "other"}

@@ -19,11 +19,20 @@ def test_a_picture_has_the_words_of_the_screen_in_their_colours() -> None:
 
     assert texts(picture) == [
         ("ok", "#3fb950"),
-        (" a <b> & c", None),
+        ("a <b> & c", None),
         ("dim", "#6e7681"),
         ("still dim", "#6e7681"),
-        (" end", None),
+        ("end", None),
     ]
+
+
+def test_columns_stay_apart_in_a_browser_that_collapses_spaces() -> None:
+    picture = still(Frame(0, ("ok plan      passed   2s",)))
+
+    words = [text for text, _ in texts(picture)]
+    places = [float(text.get("x") or 0) for text in ET.fromstring(picture).iter(f"{SVG}text")]
+    assert words == ["ok plan", "passed", "2s"]
+    assert [round((place - places[0]) / 8.4) for place in places] == [0, 13, 22]
 
 
 def test_a_line_that_several_frames_have_is_stored_once_and_pauses_are_shortened() -> None:

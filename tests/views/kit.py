@@ -27,7 +27,7 @@ from podium.ports.store import RunHead, Store
 from podium.redaction.mask import Mask
 from podium.simulate.run import SIMULATED, simulate
 from podium.simulate.scripted_world import ScriptedWorld
-from podium.wiring import exporters_for, make_host
+from podium.wiring import exporters_for, make_host, open_history
 from podium.workflow.scripted.cast import NO_CAST, read_cast
 
 FLOW = """\
@@ -98,6 +98,7 @@ def facade_of(store: Store, folder: Path = Path()) -> Facade:
         host_for=make_host,
         exporters_for=exporters_for,
         make_runtime=lambda project: LocalRuntime(store, paths, project),
+        open_history=lambda: open_history(paths),
     )
 
 

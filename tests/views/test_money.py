@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import pytest
 
-from podium.app.run.carried_budget import carried
 from podium.core.addresses import ROOT
 from podium.core.events import AttemptEnded, AttemptStarted, Event, RunEnded, RunRecovered
 from podium.core.evolve.evolve import fold
@@ -25,9 +24,11 @@ from podium.core.model import Workflow
 from podium.core.payloads import Amounts
 from podium.core.state import State
 from podium.core.types import ABANDONED, MicroUsd, Millis
+from podium.runtime.carried_budget import carried
 from podium.simulate.world import DelayedReport
 from podium.views.files.growing_logs import TOKENS, lines_of
 from podium.views.files.run_json import run_data
+from podium.views.run.attempts import attempts_of
 from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.charges import CHARGING
 from podium.views.run.costs import WAYS, RunLog, cost_report
@@ -87,6 +88,16 @@ def ledger_sums(state: State, *, left: bool) -> Sums:
     )
 
 
+def _attempt_sums(log: Sequence[Event], *, left: bool) -> Sums:
+    attempts = attempts_of(log, left=left)
+    return Sums(
+        sum(each.usd for each in attempts),
+        sum(each.tokens for each in attempts),
+        sum(each.calls for each in attempts),
+        sum(each.unknown_calls for each in attempts),
+    )
+
+
 def views_of(workflow: Workflow, log: Sequence[Event], *, left: bool) -> Iterator[tuple[str, Sums]]:
     for by in WAYS:
         report = cost_report([RunLog("r", "w", log, left)], by)
@@ -98,6 +109,7 @@ def views_of(workflow: Workflow, log: Sequence[Event], *, left: bool) -> Iterato
     top = [step for step in view.steps if step.parent == ROOT]
     sums = [(step.usd, step.tokens, step.calls, step.unknown_calls) for step in top]
     yield "show, its steps", Sums(*map(sum, zip(*sums, strict=True))) if sums else Sums(0, 0, 0, 0)
+    yield "report, its attempts", _attempt_sums(log, left=left)
     agents = view.agents
     yield (
         "show, its agents",

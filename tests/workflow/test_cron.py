@@ -76,7 +76,7 @@ def test_a_date_that_never_comes_has_no_next_time() -> None:
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "", "../etc/passwd", "/etc/localtime"])
 def test_an_unknown_zone_is_refused(name: str) -> None:
-    with pytest.raises(CronError, match="there is no time zone"):
+    with pytest.raises(CronError, match="time zone"):
         read_zone(name)
 
 

@@ -20,7 +20,7 @@ from podium.workflow.test_gates.listing import (
     list_suites,
 )
 from podium.workflow.test_gates.output import ended_early, executed_tests, listed_tests
-from podium.workflow.test_gates.programs import judge_programs, programs_behind
+from podium.workflow.test_gates.programs import files_of_setup, judge_programs, programs_behind
 from tests.workflow.compiling import compile_text
 
 
@@ -332,6 +332,33 @@ def test_what_a_program_of_checks_imports_from_its_own_folder_is_found() -> None
     }
     found = programs_behind(("npm", "test"), "", contents, lambda path: contents[path].encode())
     assert found == {"checks/run.js", "checks/one.js", "checks/two.js"}
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (("npm", "ci"), {"package.json", "tools/prepare.sh"}),
+        (("python", "./app/install.py"), {"app/install.py"}),
+        (
+            ("sh", "-c", "cat notes.txt && make -C deep all"),
+            {"notes.txt", "deep/Makefile", "deep/tools/deep.sh"},
+        ),
+        (("cargo", "fetch"), set()),
+    ],
+)
+def test_files_that_the_setup_names_or_starts_behind_a_goal_are_found(
+    command: tuple[str, ...], found: set[str]
+) -> None:
+    contents = {
+        "package.json": '{"scripts": {"prepare": "sh tools/prepare.sh"}}',
+        "tools/prepare.sh": "#!/bin/sh\ntrue\n",
+        "deep/Makefile": "all:\n\t./tools/deep.sh\n",
+        "deep/tools/deep.sh": "#!/bin/sh\ntrue\n",
+        "app/install.py": "",
+        "notes.txt": "",
+        "app/other.py": "",
+    }
+    assert files_of_setup([command], contents, lambda path: contents[path].encode()) == found
 
 
 def test_snapshots_are_told_from_other_files() -> None:

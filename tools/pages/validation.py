@@ -375,4 +375,15 @@ RULES: Final = (
         ),
         "Nobody is there when a trigger starts a run, so everything it needs and the most it may cost are in the file.",
     ),
+    Rule(
+        48,
+        "series",
+        (
+            '"again" continues as a new run inside "block"',
+            'with: "cursor" is not an input of this workflow',
+            "nothing ends this series: each run has its limits anew, and there is no max, no wait and no question",
+        ),
+        "Where a run continues as a new one nothing else may be going on, and what the next run knows are its inputs. "
+        "That nothing ends a series is a warning.",
+    ),
 )

@@ -1,4 +1,4 @@
-"""The painter keeps the contract of all agents; a script stands in for its program."""
+"""The painter keeps the contract of all agents; a script is used in place of its program."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -14,6 +14,7 @@ from podium.credentials import auth_of, key_names
 from podium.fast_dataclass import dataclass
 from podium.ports.agent import Agents, InstalledAgent
 from podium.process.environment import minimal_env
+from podium.process.host_programs import host_path, is_in_project
 from podium.process.launch import Launch
 from podium.process.run import run
 from podium.workflow.agent_capabilities import HUMAN, PERSON, Capabilities
@@ -107,12 +108,19 @@ async def _listed(
 
 
 async def version_of(program: str, env: Mapping[str, str]) -> str | None:
-    """In a temporary home, since a program may write files even when it only prints its version."""
+    """In a temporary home, since a program may write files even when it only prints its version.
+
+    None for a program of the project: it may be the work of an agent, so it is only started in a sandbox.
+    """
+    if is_in_project(program):
+        return None
     with tempfile.TemporaryDirectory(prefix="podium-") as folder:
         launch = Launch(
             argv=(program, "--version"),
             cwd=Path(folder),
-            env=minimal_env({"HOME": folder, "TMPDIR": folder, "NO_COLOR": "1"}, host=env),
+            env=minimal_env(
+                {"HOME": folder, "TMPDIR": folder, "NO_COLOR": "1", "PATH": host_path(env)}, host=env
+            ),
             marker="podium-agents-version",
             timeout_s=VERSION_S,
             grace_s=1.0,

@@ -101,25 +101,37 @@ class Commands:
         action: str | None = None,
         feedback: str = "",
         details: Mapping[str, str] | None = None,
+        tree: str | None = None,
     ) -> Answer:
         """The command that approves what a run asks, or takes another of the actions that the question offers."""
         from podium.app.run.answer import approval
 
-        return approval(self._project, run, step, by=by, action=action, feedback=feedback, details=details)
+        return approval(
+            self._project, run, step, by=by, action=action, feedback=feedback, details=details, tree=tree
+        )
 
     def rejection(
-        self, run: RunId, step: str | None = None, *, by: str, feedback: str = "", abort: bool = False
+        self,
+        run: RunId,
+        step: str | None = None,
+        *,
+        by: str,
+        feedback: str = "",
+        abort: bool = False,
+        tree: str | None = None,
     ) -> Answer:
         """The command that rejects what a run asks."""
         from podium.app.run.answer import rejection
 
-        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort)
+        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort, tree=tree)
 
-    def value(self, run: RunId, step: str | None = None, *, by: str, value: Any) -> Answer:
+    def value(
+        self, run: RunId, step: str | None = None, *, by: str, value: Any, tree: str | None = None
+    ) -> Answer:
         """The command that answers a question with a value."""
         from podium.app.run.answer import value_answer
 
-        return value_answer(self._project, run, step, by=by, value=value)
+        return value_answer(self._project, run, step, by=by, value=value, tree=tree)
 
     def preview_rerun(
         self,
@@ -183,6 +195,17 @@ class Commands:
 
         return export(self._project, self._project.run(run), folder, on_part)
 
+    def export_series(
+        self, run: RunId, folder: Path, *, on_part: Callable[[str], None] = lambda _: None
+    ) -> tuple[Exported, ...]:
+        """Write all runs of a series, each into a folder of its own below this one, the oldest first."""
+        from podium.app.archive.export import check_place, export
+        from podium.app.run.series import runs_of_series
+
+        check_place(folder)
+        heads = runs_of_series(self._project.runtime, self._project.run(run))
+        return tuple(export(self._project, head, folder / head.run, on_part) for head in heads)
+
     def expired(
         self, *, before: Millis, now: Millis | None = None, unlanded: bool = False
     ) -> tuple[ExpiredRun, ...]:
@@ -191,7 +214,8 @@ class Commands:
 
         return preview(self._project, before=before, now=now, unlanded=unlanded)
 
-    def delete(self, runs: Iterable[ExpiredRun]) -> None:
+    def delete(self, runs: Iterable[ExpiredRun], *, without_history: bool = False) -> dict[RunId, str]:
+        """Delete runs; returns those that were refused because their numbers cannot be kept, with the reasons."""
         from podium.app.archive.gc import delete
 
-        delete(self._project, runs)
+        return delete(self._project, runs, without_history=without_history)

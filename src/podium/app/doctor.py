@@ -33,6 +33,7 @@ from podium.git.repository import read_head
 from podium.ports.agent import Agents
 from podium.ports.runtime import DrivenRun
 from podium.ports.sandbox import Sandbox
+from podium.process.host_programs import host_path
 from podium.views.files.run_json import cost_of
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import duration_of
@@ -93,17 +94,21 @@ class Checkup:
     gates: tuple[GateReport, ...]
     problems: tuple[str, ...]
     """Why the workflow could not run; empty if it could, or if none was named."""
+    used: tuple[str, ...] = ()
+    """The agents that may work in the workflow; empty if none was named."""
 
     @property
     def ok(self) -> bool:
         return not self.problems and all(probe.ok for probe in self.probes)
 
     def data(self) -> dict[str, Any]:
-        return {"ok": self.ok, **asdict(self), "problems": list(self.problems)}
+        fields = asdict(self)
+        del fields["used"]
+        return {"ok": self.ok, **fields, "problems": list(self.problems)}
 
 
 async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> MachineReport:
-    git = shutil.which("git", path=env.get("PATH", ""))
+    git = shutil.which("git", path=host_path(env))
     return MachineReport(
         podium=__version__,
         python=platform.python_version(),
@@ -173,7 +178,7 @@ def problems_of(
         *unsupported(workflow, preflight.HostCapabilities(agents, sandbox, sandbox_unavailable)),
         *agents_not_ready(workflow, agents, env),
         *(f"secret {name} has no value; export {name}=..." for name in secrets),
-        *(() if shutil.which("git", path=env.get("PATH", "")) else ("git is not installed",)),
+        *(() if shutil.which("git", path=host_path(env)) else ("git is not installed",)),
     )
 
 

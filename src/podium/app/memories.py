@@ -70,7 +70,7 @@ def open_memory(root: Path, name: str) -> OpenedMemory:
     stored = read_memory(repository, _checked(name))
     if not stored.commit:
         names = [memory.name for memory in list_memories(repository)]
-        raise ConfigurationError(f'there is no memory "{name}"', hint=did_you_mean(name, names) or LISTED)
+        raise ConfigurationError(f'memory "{name}" does not exist', hint=did_you_mean(name, names) or LISTED)
     return OpenedMemory(stored, shown_contents(repository, stored.tree))
 
 

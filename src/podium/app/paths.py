@@ -9,7 +9,7 @@ from typing import Final
 
 from podium.errors import PathViolation
 from podium.files.project_paths import STATE_DIR, ProjectPaths
-from podium.workflow.source.project_root import is_project_root, project_of
+from podium.files.project_root import is_project_root, project_of
 
 WRITTEN_BY_PEOPLE: Final = ("config.yaml", "partials", "roles", "templates")
 """What people write into Podium's own folder; the rest are its records."""

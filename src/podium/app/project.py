@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from podium.app.queries import Queries
     from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
+    from podium.ports.history import LocalHistory
     from podium.ports.runtime import Runtime
     from podium.ports.store import RunHead
     from podium.redaction.mask import Mask
@@ -38,6 +39,7 @@ class Project:
         host_for: HostFor,
         exporters_for: ExportersFor,
         make_runtime: Callable[[Project], Runtime],
+        open_history: Callable[[], LocalHistory],
     ) -> None:
         self.paths = paths
         self.user_dir = user_dir
@@ -48,6 +50,8 @@ class Project:
         self.host_for = host_for
         self._exporters_for = exporters_for
         self.runtime = make_runtime(self)
+        self.open_history = open_history
+        """The caller closes it."""
 
     @property
     def root(self) -> Path:
@@ -122,6 +126,12 @@ class Project:
 
         text = workflow_text(self.paths, head)
         return self._exporters_for(self.paths.run_dir(head.run), text, mask, self.root)
+
+    def source_of_next(self, head: RunHead, inputs: Collection[str]) -> str:
+        """What the run that continues this one as a new run is started with, apart from the values of these inputs."""
+        from podium.app.run.series import next_source
+
+        return next_source(head, inputs)
 
     def close(self) -> None:
         self.runtime.close()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from podium.app.forecast.context import ContextRecord
     from podium.app.forecast.prompt import PromptRecord
     from podium.app.project import Project
     from podium.app.query.diff import Span
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from podium.app.run.cost_history import History
     from podium.core.hash_chain import Record, RunId
     from podium.core.model import Workflow
+    from podium.core.types import Address
     from podium.git.trees.diff import Change
     from podium.ports.runtime import LogCheck
+    from podium.views.pictures.states import NodeState
     from podium.views.run.costs import By, CostReport
     from podium.views.run.view import Pending, RunView
 
@@ -39,6 +42,12 @@ class Queries:
 
         return show(self._project, self._project.run(run))
 
+    def picture(self, run: RunId) -> tuple[Workflow, Mapping[Address, NodeState]]:
+        """The workflow of a run, and how far each of its steps is."""
+        from podium.app.query.runs import picture
+
+        return picture(self._project, self._project.run(run))
+
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         """The stored events after a number."""
         return self._project.runtime.events(run, after=after)
@@ -57,6 +66,12 @@ class Queries:
         from podium.app.query.runs import ENDED
 
         return self._project.run(run).status in ENDED
+
+    def newest_of_series(self, run: RunId) -> RunId:
+        """The run in which the series of this one goes on, or this one."""
+        from podium.app.run.series import newest_of
+
+        return newest_of(self._project.runtime, self._project.run(run)).run
 
     def inbox(self) -> tuple[Question, ...]:
         """Everything that runs wait for, the oldest first, with what each question is about."""
@@ -96,11 +111,27 @@ class Queries:
 
         return told_in_run(self._project.paths, self.show(run), step, attempt)
 
-    def costs(self, run: RunId | None, by: By) -> tuple[CostReport, int]:
-        """The costs of one run or of all together, and the number of runs."""
+    def report(self, run: RunId, *, as_markdown: bool = False, without: Collection[str] = ()) -> bytes:
+        """A run as one HTML page, or as Markdown for a pull request."""
+        from podium.app.archive.report import gather_report, page_bytes
+
+        return page_bytes(
+            gather_report(self._project, self._project.run(run), without=without), as_markdown=as_markdown
+        )
+
+    def context(self, run: RunId, step: str, attempt: int | None = None) -> ContextRecord:
+        """What was packed into the prompt of a step in a run."""
+        from podium.app.forecast.context import context_in_run
+
+        return context_in_run(self._project.paths, self.show(run), step, attempt)
+
+    def costs(self, run: RunId | None, by: By, *, series: bool = False) -> tuple[CostReport, int]:
+        """The costs of one run, of its series, or of all runs together, and the number of runs."""
         from podium.app.query.runs import costs
+        from podium.app.run.series import runs_of_series
 
         heads = self._project.runtime.heads() if run is None else (self._project.run(run),)
+        heads = runs_of_series(self._project.runtime, heads[0]) if series else heads
         return costs(self._project.runtime, heads, by), len(heads)
 
     def history(self, workflow: Workflow) -> History:

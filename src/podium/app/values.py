@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from podium.core.expressions.templates import fill
+from podium.core.expressions.values import ExprError, Meter, MissingValue, as_text
 from podium.core.model import Input, Workflow
+from podium.core.queries.computed import entered, foreseen
 from podium.errors import ConfigurationError
 from podium.workflow.dialects.translation import name_of
 from podium.workflow.merge.config_layers import KEYS, WEAKER_LEVELS
 from podium.workflow.problems import did_you_mean, mistakes
 from podium.workflow.source import yaml
 
+ANOTHER_VALUE: Final = "give the input another value: -i NAME=VALUE"
 MAX_DEPTH: Final = 200
 """Deeper than any file; a value that contains itself has no end."""
 
@@ -44,13 +47,6 @@ def own_name(written: str, names: Container[str]) -> str:
     """The native name for one that is written as in a file of another format."""
     native = name_of(written)
     return native if written not in names and native in names else written
-
-
-def own_path(written: str, labels: Mapping[str, str]) -> str:
-    """The address of a step whose names, or some of them, are written as in a file of another format."""
-    native = {label: name for name, label in labels.items()}
-    parts = [re.fullmatch(r"(.*?)((?:[\[~#].*)?)", part, re.DOTALL) for part in written.split("/")]
-    return "/".join(f"{native.get(part[1], part[1])}{part[2]}" for part in parts if part is not None)
 
 
 def parse_values(pairs: tuple[str, ...], *, texts: Container[str] = ()) -> dict[str, Any]:
@@ -92,7 +88,7 @@ def json_value(value: Any, name: str, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     raise ConfigurationError(
-        f"{name} is a {type(value).__name__}, which is no value of JSON",
+        f"{name} is a {type(value).__name__}, which JSON cannot hold",
         hint="give text, numbers, booleans, None, lists and maps of them",
     )
 
@@ -133,7 +129,7 @@ def parse_settings(pairs: tuple[str, ...], *, sandbox: str | None = None) -> dic
             )
         if names[0] not in KEYS:
             hint = did_you_mean(names[0], KEYS) or f"there are {', '.join(KEYS)}"
-            raise ConfigurationError(f'"{names[0]}" is no setting', hint=hint)
+            raise ConfigurationError(f'"{names[0]}" is not a setting', hint=hint)
         document = yaml.load(value, name=f"--set {path}")
         if document.problems:
             raise mistakes(document.problems)
@@ -146,6 +142,56 @@ def parse_settings(pairs: tuple[str, ...], *, sandbox: str | None = None) -> dic
                 )
         place[names[-1]] = document.value
     return settings
+
+
+def with_defaults(workflow: Workflow, values: Mapping[str, Any]) -> dict[str, Any]:
+    defaults = {item.name: item.default for item in workflow.inputs if not item.required}
+    return {**defaults, **values}
+
+
+def as_foreseen(workflow: Workflow, values: Mapping[str, Any]) -> Workflow:
+    """The workflow with the settings that these inputs decide; an input that was not given decides none."""
+    try:
+        return foreseen(workflow, with_defaults(workflow, values))
+    except ExprError as error:
+        raise ConfigurationError(f"{workflow.name}: {error}", hint=ANOTHER_VALUE) from error
+
+
+def check_settings(workflow: Workflow, values: Mapping[str, Any]) -> None:
+    """Raises for an input that gives a setting a value which it does not take."""
+    try:
+        entered(workflow, with_defaults(workflow, values))
+    except ExprError as error:
+        raise ConfigurationError(f"{workflow.name}: {error}", hint=ANOTHER_VALUE) from error
+
+
+class _Inputs:
+    """The names that a subject can read."""
+
+    def __init__(self, inputs: Mapping[str, Any]) -> None:
+        self._inputs = inputs
+
+    def lookup(self, name: str) -> Any:
+        if name != "inputs":
+            raise MissingValue(f"{name} cannot be read before the run")
+        return self._inputs
+
+    def fact(self, query: tuple[str, str]) -> Any:
+        raise MissingValue(f"{query[0]} cannot be asked before the run")
+
+
+def subject_of(workflow: Workflow, inputs: Mapping[str, Any]) -> str:
+    """What a run with these inputs is about, in one line; empty if the workflow does not say, or an input is missing."""
+    try:
+        text = as_text(fill(workflow.config.subject, _Inputs(inputs)), Meter())
+    except ExprError:
+        return ""
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """A subject or a note: one line of at most 200 characters."""
+    return " ".join(text.split())[:200]
 
 
 def assumed(workflow: Workflow, values: Mapping[str, Any]) -> dict[str, Any]:

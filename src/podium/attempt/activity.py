@@ -47,7 +47,7 @@ class ActivityLog:
     ) -> None:
         self._host = host
         self._path = started.path
-        self._folder = host.log_dir(started.path, started.attempt)
+        self._attempt = started.attempt
         self._files = files if keeps_output else {}
         self._filters: dict[StreamName, tuple[Filter, ...]] = {}
         self._handles: dict[str, int] = {}
@@ -128,7 +128,8 @@ class ActivityLog:
             return
         handle = self._handles.get(name)
         if handle is None:
-            handle = self._handles[name] = _open(self._folder / name)
+            folder = self._host.log_dir(self._path, self._attempt)
+            handle = self._handles[name] = _open(folder / name)
             if self._files is AGENT_FILES and os.fstat(handle).st_size:
                 # An agent has one process per attempt, so the text is that of an attempt that was killed.
                 data = (

@@ -17,7 +17,7 @@ from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.globs import glob_matches
-from podium.core.model import Output
+from podium.core.model import Output, Step
 from podium.core.queries.file_versions import version_name
 from podium.core.types import Tree
 from podium.errors import ConfigurationError, PathViolation, disk_fault
@@ -33,20 +33,21 @@ ARTIFACTS: Final = "artifacts"
 """The result field that lists the stored artifacts: `file` and `hash`."""
 
 
-def keep_output(host: Host, output: Output, names: Names, value: Any) -> KeptArtifact:
-    """Stores the answer of a step whose contract declares a file."""
+def keep_output(host: Host, step: Step, names: Names, value: Any) -> KeptArtifact:
+    """Stores the answer of a step whose contract declares a file.
+
+    A file of the project is written at once by a step that works in the project itself, else when the run has ended.
+    """
+    output = step.output
     assert output.file is not None
     file = _path(output.file, names)
     artifact = keep(host, file, value)
     if output.folder is not None:
         place = posixpath.normpath(f"{_path(output.folder, names)}/{file}")
-        _place_in_project(host, place)
-        artifact = {**artifact, "project": place}
-    if output.save is not None:
-        place = _path(output.save, names)
         if _place_in_project(host, place).is_dir():
-            raise ConfigurationError(f'output.save: "{place}" is a folder', hint="name the file in it")
-        artifact = {**artifact, "save": place}
+            raise ConfigurationError(f'output: "{place}" is a folder', hint="name another file")
+        is_at_once = step.settings.workspace.mode == "inplace"
+        artifact = {**artifact, "save": place} if is_at_once else {**artifact, "project": place}
     return artifact
 
 
@@ -66,8 +67,7 @@ def keep(host: Host, file: str, value: Any) -> KeptArtifact:
 def written_output(output: Output) -> tuple[Value, ...]:
     """The values of an output contract that may contain expressions."""
     # What is not written is left out: these values are part of the key by which earlier versions stored results.
-    places = (place for place in (output.folder, output.save) if place is not None)
-    return (output.file, *output.files, *places)
+    return (output.file, *output.files, *(() if output.folder is None else (output.folder,)))
 
 
 def _path(value: Value, names: Names) -> str:

@@ -25,6 +25,11 @@ MAX_LISTED_PATHS: Final = 20
 
 def objection(host: Host, step: Step, names: Names, change: CapturedChange) -> tuple[Reason, str] | None:
     """The reason and message for the next attempt if this change is not allowed; None if it is."""
+    if change.created_hidden:
+        return "protected", (
+            f"files that this step may not see already exist there, so these cannot be created: "
+            f"{_list(list(change.created_hidden))}; use other names"
+        )
     allowed = globs_of(step, names)
     if allowed is not None:
         changed = change.judged_files or change.outside_git

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium.attempt.guidance_desk import GuidanceDesk
 from podium.attempt.taking import Taking
@@ -21,6 +21,11 @@ from podium.ports.clock import Clock, wall_clock
 from podium.ports.sandbox import Sandbox, Sandboxes
 from podium.redaction.mask import Mask
 from podium.tasks.run_context import RunContext
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from podium.context.cache import FactCache, OpenFacts
 
 
 def no_progress(path: str, progress: Any) -> None:
@@ -38,6 +43,13 @@ def nothing_passed(_workflow: str, _step: str) -> bool:
 
 async def no_files() -> None:
     """For hosts whose agents get no files of the run."""
+
+
+def facts_in_memory() -> AbstractContextManager[FactCache]:
+    """For hosts that store no facts about files. Imported when it is called: few runs pack code."""
+    from podium.context.cache import MemoryFacts
+
+    return MemoryFacts()
 
 
 def not_kept(_kind: str, _login: bytes) -> None:
@@ -77,6 +89,8 @@ class Host:
     """Whether a step has passed in the newest run of a workflow, both by name; for `wait: {step}`."""
     write_files: Callable[[], Awaitable[Any]] = no_files
     """Brings the files of the run up to date, for an attempt that gets a copy of them."""
+    open_facts: OpenFacts = facts_in_memory
+    """Opens what is known about the code of the project; it outlives the run."""
     folders: FolderPool = field(default_factory=FolderPool)
     """Folders that this process made for workspaces of the run and can reuse."""
     private_dirs: PrivateDirPool = field(default_factory=PrivateDirPool)
@@ -128,4 +142,4 @@ class Host:
 
     def log_dir(self, path: str, attempt: int) -> Path:
         """The folder for the prompts and answers of an attempt."""
-        return self.run_dir / f"agent_logs/{path.replace('/', '+')}/{attempt}"
+        return Path(f"{self.run_dir}/agent_logs/{path.replace('/', '+')}/{attempt}")

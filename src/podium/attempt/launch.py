@@ -213,6 +213,8 @@ def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
             )
     if _MODULES in workspace.links and not judges and _is_folder(host.project, _VITE):
         yield Mount(_new_folder(workspace.tmp), workspace.mount_path / _VITE, writable=True)
+    if workspace.has_history and _is_folder(workspace.folder, ".git"):
+        yield Mount(workspace.folder / ".git", workspace.mount_path / ".git")
     if workspace.kind == "project" and (host.project / ".git").exists():
         # Read-only, because the user's next git command would run a hook or filter written there.
         yield Mount(host.project / ".git", host.project / ".git")

@@ -62,7 +62,7 @@ class EgressLog:
     def __init__(self, host: Host, path: str, attempt: int) -> None:
         self._host, self._path = host, path
         self._removed: set[str] = set()
-        self._place = host.log_dir(path, attempt) / RECORD
+        self._attempt = attempt
         self._count = 0
         self.last_call: EgressDecision | None = None
         """The last call of a model API; None if there was none, or if calls do not go through the broker."""
@@ -77,10 +77,11 @@ class EgressLog:
         self._count += 1
         if self._count > MAX_DECISIONS:
             return
-        self._place.parent.mkdir(parents=True, exist_ok=True)
+        place = self._host.log_dir(self._path, self._attempt) / RECORD
+        place.parent.mkdir(parents=True, exist_ok=True)
         fields = {name: value for name, value in asdict(decision).items() if value not in (None, ())}
         line = self._host.mask.text(json.dumps({"at": self._host.now(), **fields}))
-        handle = os.open(self._place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(f"{line}\n")
 

@@ -38,14 +38,20 @@ def branch_of(host: Host, started: AttemptStarted) -> str:
 
 
 def folder_of(host: Host, started: AttemptStarted | AttemptEnded) -> Path:
-    return host.run_dir / "by_hand" / started.path.replace("/", "+") / str(started.attempt)
+    return _place_of(host) / started.path.replace("/", "+") / str(started.attempt)
+
+
+def _place_of(host: Host) -> Path:
+    return host.run_dir / "by_hand"
 
 
 def close_worktrees(host: Host, attempts: Iterable[AttemptEnded]) -> None:
     """Removes the worktrees of people whose files are all part of the run; one with anything else in it stays."""
+    if host.repository is None or not _place_of(host).is_dir():
+        return
     for attempt in attempts:
         folder = folder_of(host, attempt) / WORK
-        if host.repository is None or not is_worktree(folder):
+        if not is_worktree(folder):
             continue
         if tree_in(host.repository, folder) == attempt.tree:
             remove_worktree(host.repository, folder)

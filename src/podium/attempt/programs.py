@@ -61,8 +61,14 @@ def wanting(agent: InstalledAgent, config: Mapping[str, Any], env: Mapping[str, 
     agent_type = agent.type
     if agent_type.program and program_of(agent_type, config, env) is None:
         word = _word(agent_type, config)
+        install = (
+            f"install it: {agent_type.install}, or "
+            if agent_type.install and not config.get("command")
+            else ""
+        )
         return (
-            f"{word} is not installed, or not on the PATH; agents.{agent_type.name}.command may name its path"
+            f"{word} is not installed, or not on the PATH; {install}"
+            f"write its path into agents.{agent_type.name}.command"
         )
     login, settings = agent.login(), with_auth(agent, config, env)
     lacks = missing(agent_type.credentials, settings, env, has_login=login is not None)

@@ -21,9 +21,9 @@ from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.workspace.workspace import open_workspace
 from podium.core.events import AttemptStarted, WaitEnded
-from podium.core.expressions.nodes import ExprError, Names, Node
+from podium.core.expressions.nodes import ExprError, Names
 from podium.core.expressions.templates import fill
-from podium.core.expressions.values import Meter, as_text, parse_duration
+from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Command, Step, Wait
 from podium.core.payloads import Amounts
 from podium.core.types import Address, Millis
@@ -70,21 +70,11 @@ class SignalPlace(NamedTuple):
     step: Step
 
 
-def _pause_of(timer: Millis | Node, names: Names) -> Millis:
-    if isinstance(timer, int):
-        return Millis(timer)
-    value = fill(timer, names)
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise ConfigurationError(f"done.timer is {value!r}, but it must be {error}") from error
-
-
 def watch_for_person(
     wait: Wait, names: Names, place: SignalPlace, host: Host
 ) -> Callable[[], Awaitable[Mapping[str, Any]]]:
     """Notes what is there before the person begins, and returns what waits for the end of work done by hand."""
-    due = _due(wait, names, place.started.at)
+    due = _due(wait, place.started.at)
     if due is not None:
         return lambda: _pause_until(due, host)
     if wait.what == "poll":
@@ -103,10 +93,10 @@ def watch_for_person(
     return lambda: _until(look, POLL_S)
 
 
-def _due(wait: Wait, names: Names, start: Millis) -> Millis | None:
+def _due(wait: Wait, start: Millis) -> Millis | None:
     """When work by hand that began at `start` is over; None if no clock decides it."""
     if wait.timer is not None:
-        return Millis(start + _pause_of(wait.timer, names))
+        return Millis(start + wait.timer)
     if wait.minute_of_day is None:
         return None
     began = datetime.fromtimestamp(start / 1000).astimezone()

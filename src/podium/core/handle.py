@@ -37,6 +37,7 @@ from podium.core.events import (
     WaitEnded,
 )
 from podium.core.evolve.evolve import evolve
+from podium.core.expressions.values import ExprError
 from podium.core.guidance import guidable
 from podium.core.ledger import shortfall
 from podium.core.messages import (
@@ -56,6 +57,7 @@ from podium.core.messages import (
     Start,
 )
 from podium.core.model import Block, Call, Wait
+from podium.core.queries.computed import entered
 from podium.core.queries.graph import actions_of, body_of, order_of, workflow_of
 from podium.core.state import Leaf, Scope, State
 from podium.core.types import Address, Millis
@@ -89,6 +91,10 @@ def _start(state: State, message: Start, now: Millis) -> Handled:
         return Refusal("started", "the run has already been started")
     workflow = state.root.verb
     assert isinstance(workflow, Call)
+    try:
+        entered(workflow.workflow, message.inputs)
+    except ExprError as error:
+        return Refusal("inputs", str(error))
     return (
         RunStarted(
             at=now,

@@ -51,21 +51,13 @@ def hash_of(run: RunId, seq: int, cause: str, type: str, body: str, prev: str) -
 def first_fault(records: Iterable[Record], *, after: Record | None = None) -> str | None:
     """Describe the first fault of a chain, or of its part after a record; None if it has none."""
     seq, last_hash = (0, FIRST_HASH) if after is None else (after.seq, after.hash)
-    own_run = own_text = None
-    # Taken apart by position, and the text of `hash_of` made in place: every command reads whole logs.
     for run, number, cause, kind, body, prev, own in records:
         seq += 1
         if number != seq:
             return f"event {seq} is missing"
         if prev != last_hash:
             return f"event {seq} does not follow event {seq - 1}"
-        if run != own_run:
-            own_run, own_text = run, f"{len(run)}:{run}"
-        text = (
-            f"{len(prev)}:{prev}{own_text}{len(str(seq))}:{seq}"
-            f"{len(cause)}:{cause}{len(kind)}:{kind}{len(body)}:{body}"
-        )
-        last_hash = _sha256(text.encode()).hexdigest()
+        last_hash = hash_of(run, seq, cause, kind, body, prev)
         if own != last_hash:
             return f"event {seq} has been altered"
     return None

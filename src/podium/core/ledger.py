@@ -16,8 +16,10 @@ from podium.core.payloads import Amounts, CarriedSpend, unknown_calls
 from podium.core.policy import NO_RESERVE, Limits
 from podium.core.state import Ledger, Placement, State
 from podium.core.types import Address, MicroUsd, Millis, Role, Unit
+from podium.fast_dataclass import replacer
 
 NOTHING: Final = Amounts()
+_counted: Final = replacer(Ledger, "transitions")
 
 
 def new_ledger(path: Address, parent: Address | None, limits: Limits, past: CarriedSpend | None) -> Ledger:
@@ -153,7 +155,7 @@ def counts_as_transition(role: Role, parent: Placement, *, index: int, visit: in
 
 def count_transition(draft: State, path: Address) -> None:
     for ledger in timed_ledgers(chain(draft, path)):
-        draft.ledgers.put(ledger.path, ledger._replace(transitions=ledger.transitions + 1))
+        draft.ledgers.put(ledger.path, _counted(ledger, transitions=ledger.transitions + 1))
 
 
 def reserve_amounts(draft: State, place: Placement, event: AttemptStarted, *, timed: bool) -> None:

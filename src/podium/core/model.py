@@ -27,7 +27,7 @@ from podium.core.policy import (
     PolicyRule,
     Retry,
 )
-from podium.core.step_settings import Prompt, StepSettings, WorkflowConfig, no_fields
+from podium.core.step_settings import Prompt, StepSettings, TeamMember, WorkflowConfig, no_fields
 from podium.core.types import Millis, Outcome, Severity, VerdictForm
 from podium.fast_dataclass import dataclass, quick
 
@@ -70,18 +70,7 @@ class Output:
     file: Value = None
     files: tuple[Value, ...] = ()
     folder: Value = None
-    """The folder of the project that gets `file` when the run has ended."""
-    save: Value = None
-    """Where in the project the file is written too."""
-
-
-@dataclass(frozen=True, slots=True)
-class TeamMember:
-    name: str
-    role: str | None = None
-    agent: str | None = None
-    asks: tuple[str, ...] = ()
-    touches: tuple[Value, ...] = ()
+    """The folder of the project that gets `file`: at once if the step works there, else when the run has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +183,16 @@ class Wait:
 
     what: Literal["signal", "file", "timer", "until_time", "commit", "step", "poll"]
     detail: Fields = field(default_factory=no_fields)
-    timer: Millis | Node | None = None
-    """A duration, or an expression that gives one as text when the wait starts."""
+    timer: Millis | None = None
     minute_of_day: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Ends the run; the next run of the series starts with these values in place of its inputs."""
+
+    values: tuple[tuple[str, Value], ...] = ()
+    max: Count | None = None
 
 
 # Verbs that contain other steps.
@@ -311,7 +307,7 @@ class Gates:
     """All gates in order; `stages` only groups them."""
 
 
-LeafVerb: TypeAlias = Agent | Command | Git | Write | Check | Set | Human | Wait
+LeafVerb: TypeAlias = Agent | Command | Git | Write | Check | Set | Human | Wait | Continue
 ScopeVerb: TypeAlias = Block | Members | Review | ForEach | Repeat | Call | Gates
 Verb: TypeAlias = LeafVerb | ScopeVerb
 
@@ -396,5 +392,6 @@ class Workflow:
     unknown_cost: Literal["ask", "count_tokens", "refuse"] = "ask"
     strict: bool = False
     labels: Labels = Labels()
+    has_computed: bool = False  # It or a workflow in it has settings that inputs decide.
     fingerprint: str = ""
     config: WorkflowConfig = WorkflowConfig()

@@ -124,6 +124,38 @@ def rebase_in(result: Mapping[str, Any] | None) -> Rebase | None:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedLanding:
+    """Work that an earlier run of a series landed or published, which a later landing must not add again."""
+
+    path: Address
+    """The run and the address of the step in it."""
+    kind: Literal["land", "branch"]
+    branch: str
+    commit: str
+    tree: Tree
+    builds_on: tuple[Address, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The place of a run in a series, in which each run but the last continues as the next one."""
+
+    first: str
+    number: int
+    """Counts from 1; the first run has no Series."""
+    previous: str
+    previous_hash: str
+    """The hash of the last event of the previous run."""
+    spent: Amounts = Amounts()
+    """What all earlier runs of the series used, whether or not it counts against the limits of this one."""
+    unknown: MicroUsd = MicroUsd(0)
+    time: Millis = Millis(0)
+    fork: Tree | None = None
+    """The tree that the first run started from, or that of the branch onto which the work was moved since."""
+    landings: tuple[CarriedLanding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Facts fixed when the run starts; expressions read some as `run.x`. `utc_offset`, in minutes, is for times of day."""
 
@@ -159,8 +191,14 @@ class RunFacts:
     """Typical use of calls, as known when the run started."""
     raised: tuple[RaisedLimit, ...] = ()
     """Limits that people raised for this run and for those that it continues."""
+    subject: str = ""
+    """What the run is about, as `subject` of the workflow says."""
+    note: str = ""
+    """What a person wrote about this run when it was started."""
     rebase: Rebase | None = None
     """The work of the earlier run on top of a branch that has moved."""
+    series: Series | None = None
+    """Set if the run is the continuation of another one as a new run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ class Limits:
     members: int | None = None
     messages: int | None = None
     finally_: Reserve = Reserve()
+    per: Literal["series", "run"] = "series"
+    """Whether they hold for all runs of a series together; of a workflow only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,3 +79,5 @@ class RunEnded:
     exit: int
     outputs: Mapping[str, Any]
     message: str = ""
+    continued_by: str = ""
+    """The run that the same transaction has created to continue the series."""

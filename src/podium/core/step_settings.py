@@ -30,6 +30,15 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class TeamMember:
+    name: str
+    role: str | None = None
+    agent: str | None = None
+    asks: tuple[str, ...] = ()
+    touches: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxSettings:
     level: str | None = None
     image: Value = None
@@ -58,6 +67,12 @@ class WorkspaceSettings:
     copy: tuple[Value, ...] = ()
     ports: int | None = None
     teardown: tuple[tuple[Value, ...], ...] = ()
+    history: int | Literal["full"] | None = None
+    """How many commits its repository has; None: 20 for an agent, and no repository for a command."""
+    refs: tuple[Value, ...] = ()
+    """Globs of the branches and tags that its repository has as well."""
+    hide: tuple[Value, ...] = ()
+    """Globs, and `$INTERNALS`: files that the worker may not see."""
     network: str | tuple[str, ...] | None = None
     """What `setup` and `teardown` of a gate may reach, which is what the judged step may; None: as the command itself."""
 
@@ -72,6 +87,13 @@ class ContextSettings:
     diff: bool | None = None
     budget: int | None = None
     strategy: Value = None
+    """A preset of parts to pack."""
+    target: tuple[Value, ...] = ()
+    """What the step is about; () is its `touches`."""
+    depth: Literal["minimal", "balanced", "full"] | None = None
+    """How much is packed; None follows from what the agent can do."""
+    interfaces: tuple[Value, ...] = ()
+    """The locked interfaces of a build, which every component is shown."""
     earlier: Literal["none", "all"] | None = None
     """Whether a member or reviewer is given the answers of those before it in the same round; None is "none"."""
 
@@ -114,6 +136,8 @@ class WorkflowConfig:
     record: Mapping[str, Any] = field(default_factory=no_fields)
     secrets: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
+    subject: Value = None
+    """What the runs of the workflow are about, so that those about the same can be compared; a text with inputs."""
     works_in_project: bool = False
     """Whether steps change the project itself unless they say otherwise."""
 

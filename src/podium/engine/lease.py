@@ -65,5 +65,5 @@ def _owned(run_dir: Path) -> AlreadyOwned:
         name = "another process"
     return AlreadyOwned(
         f"run {run_dir.name} is driven by {name}",
-        hint=f"follow it with: podium events {run_dir.name} -f",
+        hint=f"follow it with: podium logs {run_dir.name} -f",
     )

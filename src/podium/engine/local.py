@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -33,7 +33,7 @@ from podium.ports.runtime import (
 from podium.ports.store import RunHead, Store, TriggerEvent
 from podium.redaction.mask import Mask
 from podium.runtime.commands import decode_reply, encode_command
-from podium.runtime.records import events_of, read_records
+from podium.runtime.records import events_of, read_records, untrusted
 
 if TYPE_CHECKING:
     from podium.core.state import State
@@ -53,6 +53,8 @@ class RunSetup(Protocol):
     def prepare(self, head: RunHead) -> PreparedRun: ...
 
     def exporters_of(self, head: RunHead, mask: Mask) -> tuple[RunExporter, ...]: ...
+
+    def source_of_next(self, head: RunHead, inputs: Collection[str]) -> str: ...
 
 
 class LocalRuntime:
@@ -102,7 +104,7 @@ class LocalRuntime:
         prepared = self._setup.prepare(self._head(run))
         host = prepared.host
         with lease(host.run_dir):
-            log = open_log(self.store, run, prepared.workflow, host.run_dir)
+            log = open_log(self.store, run, prepared.workflow, host.run_dir, self._setup.source_of_next)
             try:
                 result = log.handle(command, host.now(), cause="note")
             finally:
@@ -140,7 +142,8 @@ class LocalRuntime:
 
             prepared = replace(prepared, host=replace(prepared.host, on_progress=on_progress))
         exporters = self._setup.exporters_of(head, prepared.host.mask)
-        async with own_run(self.store, prepared, exporters) as (log, owned, first):
+        next_source = self._setup.source_of_next
+        async with own_run(self.store, prepared, exporters, next_source) as (log, owned, first):
             if log.state.ended is None:
                 loop = RunLoop(log, owned, self.store, park=park, on_turn=on_turn, exporters=exporters)
                 await loop.drive(*first, *commands)
@@ -151,6 +154,20 @@ class LocalRuntime:
 
     def heads(self) -> tuple[RunHead, ...]:
         return self.store.heads()
+
+    def heads_from(self, number: int) -> tuple[tuple[int, RunHead], ...]:
+        return self.store.heads_from(number)
+
+    def checked_events(self, run: RunId) -> tuple[Record, ...]:
+        from podium.engine.log import against_outside, read_chain_head
+
+        # Read first, because the log may grow meanwhile.
+        outside = read_chain_head(self._paths.run_dir(run))
+        records = read_records(self.store, run)
+        fault = None if outside is None else against_outside(records, *outside)
+        if fault is not None:
+            raise untrusted(run, fault)
+        return records
 
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         return read_records(self.store, run, after=after)

@@ -7,15 +7,15 @@ returns the effects they ask for.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from podium.core.codec import encode
 from podium.core.effects import Effect
-from podium.core.events import Event
+from podium.core.events import Event, RunEnded
 from podium.core.evolve.evolve import fold
-from podium.core.hash_chain import Record, RunId
+from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
 from podium.core.json_text import compact_json
 from podium.core.messages import Message, Refusal
 from podium.core.model import Workflow
@@ -23,14 +23,17 @@ from podium.core.state import State
 from podium.core.turn import turn
 from podium.core.types import Millis
 from podium.ports.runtime import Accepted, Reply, check_unchanged
-from podium.ports.store import QueuedCommand, Store
+from podium.ports.store import NewRun, QueuedCommand, RunHead, Store
 from podium.runtime.answers import validate_answer
-from podium.runtime.commands import DONE, decode_reply
+from podium.runtime.commands import DONE, decode_reply, encode_command
 from podium.runtime.records import events_of, read_records, untrusted
 from podium.runtime.status import status_of
 from podium.views.run.builder import RunViewBuilder
 
 CHAIN_HEAD: Final = "chain_head"
+
+SourceOfNext: TypeAlias = Callable[[RunHead, Collection[str]], str]
+"""What the run that continues this one is started with, apart from the values of these inputs."""
 
 
 class Log:
@@ -46,8 +49,10 @@ class Log:
         events: list[Event],
         hashes: list[str],
         head_file: Path,
+        source_of_next: SourceOfNext,
     ) -> None:
         self.run = run
+        self._source_of_next = source_of_next
         self.epoch = epoch
         self.state = state
         self.events = events
@@ -101,6 +106,7 @@ class Log:
             cause=cause,
             status=status_of(state),
             answers=None if queued is None else (queued, DONE),
+            creates=self._next_run(events, encoded, state, cause),
         )
         if queued is not None:
             self.replies[queued.name] = Accepted()
@@ -108,6 +114,28 @@ class Log:
         # Outside the database, so that `verify` notices when events at the end of the log are gone. Of fixed length
         # and written over in place: one system call per turn.
         os.pwrite(self._head, f"{records[-1].seq:>12} {records[-1].hash}\n".encode(), 0)
+
+    def _next_run(
+        self, events: Sequence[Event], encoded: Sequence[tuple[str, str]], state: State, cause: str
+    ) -> NewRun | None:
+        """The run that continues this one, if these events end it so."""
+        last = events[-1]
+        if not isinstance(last, RunEnded) or not last.continued_by:
+            return None
+        from podium.runtime.series import next_start
+
+        previous = self.hashes[-1] if self.hashes else FIRST_HASH
+        last_hash = links(self.run, len(self.events), previous, encoded, cause=cause)[-1].hash
+        head = self._store.head(self.run)
+        assert head is not None
+        run, start = next_start(state, (*self.events, *events), last_hash)
+        # Later than this run in any case, so that it counts as the newer of the two.
+        created = max(last.at, head.created + 1)
+        source = self._source_of_next(head, start.inputs)
+        new = RunHead(
+            run, head.workflow, head.fingerprint, created, 0, 0, FIRST_HASH, status="running", source=source
+        )
+        return NewRun(new, {"start": encode_command(start)})
 
     def close(self) -> None:
         os.close(self._head)
@@ -141,7 +169,18 @@ def against_outside(records: Sequence[Record], seq: int, last_hash: str) -> str 
     return None
 
 
-def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log:
+def same_source(head: RunHead, _inputs: Collection[str]) -> str:
+    """For logs whose runs do not continue."""
+    return head.source
+
+
+def open_log(
+    store: Store,
+    run: RunId,
+    workflow: Workflow,
+    run_dir: Path,
+    source_of_next: SourceOfNext = same_source,
+) -> Log:
     """Become the owner: claim a new epoch and fold the events into the state. The lease must be held."""
     epoch = store.claim(run)
     outside = read_chain_head(run_dir)
@@ -149,12 +188,12 @@ def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log
     fault = None if outside is None else against_outside(records, *outside)
     if fault is not None:
         raise untrusted(run, fault)
-    events = events_of(records)
+    events, hashes = events_of(records), [record.hash for record in records]
+    del records  # The state of a long run uses their memory again.
     head = store.head(run)
     assert head is not None
     check_unchanged(head, workflow)
     state = fold(workflow, events)
-    hashes = [record.hash for record in records]
     return Log(
         store,
         run,
@@ -163,4 +202,5 @@ def open_log(store: Store, run: RunId, workflow: Workflow, run_dir: Path) -> Log
         events=events,
         hashes=hashes,
         head_file=run_dir / CHAIN_HEAD,
+        source_of_next=source_of_next,
     )

@@ -111,8 +111,11 @@ class RunLoop:
             due = self._timers.next()
             if due is not None and self._skips_to(due):
                 continue
-            with anyio.move_on_after(None if due is None else max(0, due - now) / 1000):
+            if due is None:
                 await self._wake.wait()
+            else:
+                with anyio.move_on_after(max(0, due - now) / 1000):
+                    await self._wake.wait()
             self._wake = anyio.Event()
 
     def _skips_to(self, due: Millis) -> bool:
@@ -186,9 +189,11 @@ class RunLoop:
         if work is not None:
             self._start(effects.key_of(effect), effect, work)
 
-    def _start(self, key: EffectKey, effect: Effect, work: Work) -> None:
+    def _start(self, key: EffectKey, effect: Effect, work: Work, *, cancelled: bool = False) -> None:
         # Register before the task starts; otherwise the loop could see an idle run and park it.
         scope = anyio.CancelScope()
+        if cancelled:
+            scope.cancel()
         self._running[scope] = key
         self._group.start_soon(self._work, effect, work, scope)
 
@@ -215,6 +220,12 @@ class RunLoop:
 
     def _cancel(self, effect: CancelAttempt) -> None:
         if self._stop(("attempt", effect.started.path)):
+            return
+        from podium.runtime import effects
+
+        undo = effects.undo_for(effect, self._log.state, self._run)
+        if undo is not None:
+            self._start(("attempt", effect.started.path), RunAttempt(effect.started), undo, cancelled=True)
             return
         # It never started in this process, or its report is already posted and will be handled instead.
         self._post(cancelled_attempt(effect.started, self._host.now()), "engine")

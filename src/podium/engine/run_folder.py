@@ -80,8 +80,10 @@ class RunFolder:
         """What has not been written yet."""
         self._files: dict[str, WrittenFile] = {}
         """What each growing file must have before the next lines; absent: not compared yet."""
-        self._written: dict[str, str] = {}
+        self._written: dict[str, bytes] = {}
+        """The content of each snapshot."""
         self._rows = files.StepRows()
+        self._state_rows = files.StateRows()
         self._next = 0.0
         self._events: Sequence[Event] = ()
         self._lock = threading.Lock()
@@ -117,8 +119,7 @@ class RunFolder:
         self._write_growing()
         self._write_snapshots(state)
         if hashes and not patient:
-            run_text = encode_utf8(self._written[files.RUN])
-            write_marker(self._dir, self._files, run_text, hashes, self._count)
+            write_marker(self._dir, self._files, self._written, hashes, self._count)
         self._is_current = True
         took = self._clock() - start
         self._next = start + took + SHARE * took
@@ -138,7 +139,9 @@ class RunFolder:
                 self._builder = self._earlier
             else:
                 self._builder.feed(events[: self._count])
-            self._rows.take_over(self._builder.view().steps, unchanged.run_text.decode("utf-8", "replace"))
+            view = self._builder.view()
+            self._rows.take_over(view.steps, unchanged.run_text.decode("utf-8", "replace"))
+            self._state_rows.take_over(view, unchanged.state_text.decode("utf-8", "replace"))
             self._is_first = False
             self._discard_leftovers()
 
@@ -205,10 +208,10 @@ class RunFolder:
         for name, made in self._texts(view, state):
             if made is None:
                 continue
-            text = self._mask.text(made)
-            if self._written.get(name) != text:
-                atomic.write(self._dir / name, encode_utf8(text))
-                self._written[name] = text
+            data = encode_utf8(self._mask.text(made))
+            if self._written.get(name) != data:
+                atomic.write(self._dir / name, data)
+                self._written[name] = data
         if state is not None and self._project is not None and not self.faults:
             fault = apply_record(state, self._dir, self._project)
             self.faults += [] if fault is None else [fault]
@@ -218,7 +221,7 @@ class RunFolder:
     def _texts(self, view: RunView, state: State | None) -> Iterator[tuple[str, str | None]]:
         """The snapshots; one that is None is not written."""
         yield files.RUN, files.run_text(view, self._rows)
-        yield files.STATE, files.state_text(view)
+        yield files.STATE, files.state_text(view, self._state_rows)
         yield files.MANIFEST, files.manifest_text(view)
         parts = parts_of(record_of(state, self._dir))
         yield SUMMARY, None if parts is None else summary_text(view, parts)

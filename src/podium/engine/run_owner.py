@@ -16,16 +16,15 @@ from podium.attempt.persons_work import close_worktrees
 from podium.attempt.workspace import workspace
 from podium.attempt.workspace.folder_pool import discard_workspace
 from podium.core.addresses import without_visit
-from podium.core.events import AttemptEnded
+from podium.core.events import AttemptEnded, RunStarted
 from podium.core.hash_chain import RunId
 from podium.core.messages import Message, Recover, Start
-from podium.core.payloads import RunFacts
 from podium.engine.lease import lease
-from podium.engine.log import Log, open_log
+from podium.engine.log import Log, SourceOfNext, open_log
 from podium.engine.published_files import publish_results
 from podium.engine.run_folder import RunFolder
 from podium.files.project_paths import ProjectPaths
-from podium.git.repository import clear_locks
+from podium.git.repository import REFS, Person, Signature, clear_locks, component, keep, write_commit
 from podium.ports.exporter import RunExporter
 from podium.ports.store import Store, StoreError
 from podium.process.sweep import sweep
@@ -33,6 +32,7 @@ from podium.runtime.commands import decode_command
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.question_text import question_renderer
 from podium.runtime.records import read_records
+from podium.runtime.series import START_REF
 
 WRITE_S: Final = 0.5
 """How far the files of the run folder may be behind the log."""
@@ -47,7 +47,7 @@ class OwnedRun(NamedTuple):
 
 @asynccontextmanager
 async def own_run(
-    store: Store, run: PreparedRun, exporters: Sequence[RunExporter]
+    store: Store, run: PreparedRun, exporters: Sequence[RunExporter], source_of_next: SourceOfNext
 ) -> AsyncIterator[OwnedRun]:
     """Own a run while inside: no other process drives it, and its folder follows its log."""
     host = run.host
@@ -56,7 +56,7 @@ async def own_run(
         if head is not None and head.last_seq:
             # First: a run that cannot be driven, because its file was changed, must not leave anything either.
             await clean_up(host)
-        log = open_log(store, host.run, run.workflow, host.run_dir)
+        log = open_log(store, host.run, run.workflow, host.run_dir, source_of_next)
         render = question_renderer(host.project)
         folder = RunFolder(
             host.run_dir,
@@ -71,9 +71,12 @@ async def own_run(
                 await _finish(store, log, host, folder)
                 yield OwnedRun(log, run, ())
                 return
+            start = _start(store, log)
+            if not log.events and start.run.series is not None:
+                await anyio.to_thread.run_sync(_keep_start, host, start)
             host = replace(
                 host,
-                context=replace(host.context, base_commit=_facts(store, log).base or None),
+                context=replace(host.context, base_commit=start.run.base or None),
                 passed_steps=partial(has_passed, store, host.run),
                 write_files=partial(_write, folder, log) if exporters else host.write_files,
             )
@@ -103,15 +106,30 @@ async def clean_up(host: Host) -> None:
         await anyio.to_thread.run_sync(clear_locks, host.repository, host.run)
 
 
-def _facts(store: Store, log: Log) -> RunFacts:
-    """The facts that the run was started with; before its first event they are only in the queued start command."""
+def _start(store: Store, log: Log) -> RunStarted | Start:
+    """What the run was started with; before its first event that is only in the queued start command."""
     if log.state.started is not None:
-        return log.state.started.run
+        return log.state.started
     for queued in store.commands(log.run):
         command = decode_command(queued)
         if isinstance(command, Start):
-            return command.run
+            return command
     raise StoreError(f"run {log.run} was never started", hint="start a new one with: podium run")
+
+
+def _keep_start(host: Host, start: RunStarted | Start) -> None:
+    """Keep the tree that a run of a series starts from, which is on no branch: the refs of the run before may be deleted."""
+    if host.repository is None or start.tree is None:
+        return
+    podium = Person("Podium", "podium@localhost")
+    commit = write_commit(
+        host.repository,
+        start.tree,
+        parents=(start.run.base,) if start.run.base else (),
+        message=f"Start of run {host.run}",
+        signature=Signature(podium, podium, 0),
+    )
+    keep(host.repository, f"{REFS}/{component(host.run)}/{START_REF}/1", commit)
 
 
 async def _finish(store: Store, log: Log, host: Host, folder: RunFolder) -> None:

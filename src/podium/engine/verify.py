@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from podium.core.hash_chain import FIRST_HASH, Record
+from podium.core.events import RunStarted
+from podium.core.hash_chain import FIRST_HASH, Record, RunId
+from podium.core.payloads import Series
 from podium.engine.log import against_outside, read_chain_head
 from podium.files.project_paths import ProjectPaths
 from podium.ports.runtime import LogCheck
 from podium.ports.store import RunHead, Store
-from podium.runtime.records import fault_of
+from podium.runtime.records import event_of, fault_of
 
 
 def verify(store: Store, paths: ProjectPaths, head: RunHead) -> LogCheck:
@@ -24,7 +26,35 @@ def verify(store: Store, paths: ProjectPaths, head: RunHead) -> LogCheck:
     fault = fault_of(records) or _against_head(records, head) or store.damage() or _lost_run(store, paths)
     if fault is None and outside is not None:
         fault = against_outside(records, *outside)
-    return LogCheck(head.run, len(records), last, fault, outside is not None)
+    before, missing = _earlier_runs(store, records)
+    fault = fault or next((fault for run in before if (fault := _link_fault(store, run))), None)
+    follows = tuple(run.previous for run in before)
+    return LogCheck(head.run, len(records), last, fault, outside is not None, follows, missing)
+
+
+def _earlier_runs(store: Store, records: tuple[Record, ...]) -> tuple[tuple[Series, ...], str]:
+    """The links to the earlier runs of the series, the newest first, and the first of these runs that was deleted."""
+    links: list[Series] = []
+    while records and fault_of(records) is None:
+        started = event_of(records[0])
+        link = started.run.series if isinstance(started, RunStarted) else None
+        if link is None:
+            return tuple(links), ""
+        records = store.read(RunId(link.previous))
+        if not records:
+            return tuple(links), link.previous
+        links.append(link)
+    return tuple(links), ""
+
+
+def _link_fault(store: Store, link: Series) -> str | None:
+    records = store.read(RunId(link.previous))
+    fault = fault_of(records)
+    if fault is not None:
+        return f"run {link.previous}, before it in the series: {fault}"
+    if records[-1].hash != link.previous_hash:
+        return f"run {link.previous}, before it in the series, does not end with the event that the next run names"
+    return None
 
 
 def _lost_run(store: Store, paths: ProjectPaths) -> str | None:

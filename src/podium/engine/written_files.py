@@ -1,9 +1,10 @@
 """What the last owner of a run left in its growing files, so that the next one need not make all lines again to compare.
 
-`written.json` in the run folder has the size and digest of each growing file and of `run.json`, and the number and chain
-hash of the event up to which they were written. Rule: it is believed only if every growing file is exactly as it says and
-the log has that very event; whatever differs, the files are compared with the events as if it were missing. A `run.json`
-that differs is made again. Like the files, it is a view of the log: nothing else relies on it.
+`written.json` in the run folder has the size and digest of each growing file, of `run.json` and of `state.json`, the number
+and chain hash of the event up to which they were written, and the place of the folder, which `state.json` mentions. Rule: it
+is believed only if every growing file is exactly as it says and the log has that very event; whatever differs, the files are
+compared with the events as if it were missing. A snapshot that differs is made again. Like the files, it is a view of the
+log: nothing else relies on it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from podium import __version__
 from podium.files import atomic
 from podium.redaction.mask import Mask
-from podium.views.files.snapshot import RUN
+from podium.views.files.snapshot import RUN, STATE
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 MARKER: Final = "written.json"
+CHUNK: Final = 1 << 16
 MOST_BYTES: Final = 1 << 16
 """More than a marker has."""
 
@@ -40,6 +42,8 @@ class UnchangedFiles(NamedTuple):
     growing: dict[str, WrittenFile]
     run_text: bytes
     """The content of `run.json`; empty if it is not as its last owner left it."""
+    state_text: bytes
+    """The same of `state.json`; also empty if the folder was elsewhere."""
 
 
 def digest_of(data: bytes) -> _Hash:
@@ -47,17 +51,21 @@ def digest_of(data: bytes) -> _Hash:
 
 
 def write_marker(
-    folder: Path, growing: Mapping[str, WrittenFile], run_text: bytes, hashes: Sequence[str], count: int
+    folder: Path,
+    growing: Mapping[str, WrittenFile],
+    snapshots: Mapping[str, bytes],
+    hashes: Sequence[str],
+    count: int,
 ) -> None:
     """Note that the files have the lines of the first `count` events; `hashes` are those of the chain."""
-    sums = {name: _sum_of(file) for name, file in growing.items()}
-    run_sum = _sum_of(_file_of(run_text))
     marker = {
         "podium": __version__,
         "seq": count,
         "hash": hashes[count - 1],
-        "files": sums,
-        "run": run_sum,
+        "files": {name: _sum_of(file) for name, file in growing.items()},
+        "run": _sum_of(_file_of(snapshots[RUN])),
+        "state": _sum_of(_file_of(snapshots[STATE])),
+        "folder": str(folder.absolute()),
     }
     # Not forced to the disk: one that is behind the files, or ahead of them, does not match them.
     atomic.write(folder / MARKER, json.dumps(marker).encode(), fsync=False)
@@ -80,11 +88,14 @@ def unchanged_files(
         return None
     files = {}
     for name in names:
-        data = _unchanged(folder / name, sums[name], mask)
-        if data is None:
+        file = _unchanged_file(folder / name, sums[name], mask)
+        if file is None:
             return None
-        files[name] = _file_of(data)
-    return UnchangedFiles(count, files, _unchanged(folder / RUN, marker.get("run"), mask) or b"")
+        files[name] = file
+    run_text = _unchanged(folder / RUN, marker.get("run"), mask)
+    is_here = marker.get("folder") == str(folder.absolute())
+    state_text = _unchanged(folder / STATE, marker.get("state"), mask) if is_here else None
+    return UnchangedFiles(count, files, run_text or b"", state_text or b"")
 
 
 def _unchanged(path: Path, expected: Any, mask: Mask) -> bytes | None:
@@ -92,6 +103,27 @@ def _unchanged(path: Path, expected: Any, mask: Mask) -> bytes | None:
     if data is None or _sum_of(_file_of(data)) != expected or mask.apply(data) != data:
         return None
     return data
+
+
+def _unchanged_file(path: Path, expected: Any, mask: Mask) -> WrittenFile | None:
+    """The same without keeping the content, which is long; only secrets have to be looked for in all of it."""
+    if mask.is_empty:
+        file = _digest_of_file(path)
+        return file if file is not None and _sum_of(file) == expected else None
+    data = _unchanged(path, expected, mask)
+    return None if data is None else _file_of(data)
+
+
+def _digest_of_file(path: Path) -> WrittenFile | None:
+    handle = _open(path)
+    if handle is None:
+        return None
+    digest, size = digest_of(b""), 0
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        while data := file.read(CHUNK):
+            digest.update(data)
+            size += len(data)
+    return WrittenFile(size, digest)
 
 
 def _file_of(data: bytes) -> WrittenFile:
@@ -113,11 +145,17 @@ def _read_marker(folder: Path) -> dict[str, Any] | None:
 
 def content_of(path: Path, *, most: int = -1) -> bytes | None:
     """The content of a file, or its beginning; None if there is none, or only a link."""
-    if path.is_symlink():
-        return None
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+    handle = _open(path)
+    if handle is None:
         return None
     with os.fdopen(handle, "rb") as file:
         return file.read(most)
+
+
+def _open(path: Path) -> int | None:
+    if path.is_symlink():
+        return None
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None

@@ -87,7 +87,7 @@ def read_file(path: Path, most: int) -> bytes:
 
 
 def _follow(root: Path, relative: str) -> list[str]:
-    """The names on the real path, with all links resolved; names that do not exist yet are no links."""
+    """The names on the real path, with all links resolved; names that do not exist yet are not links."""
     waiting = relative.split("/")[::-1]
     names: list[str] = []
     links = 0

@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeAlias
 
 from podium.errors import PodiumError
 from podium.fast_dataclass import dataclass
+from podium.process.host_programs import host_path
 from podium.process.launch import Launch
 from podium.process.output import OutputLimits
 from podium.process.run import run_blocking
@@ -164,7 +165,7 @@ def _environment(git: Git) -> dict[str, str]:
 
 
 def _base_environment(surroundings: Surroundings) -> dict[str, str]:
-    env = {"PATH": os.environ.get("PATH", os.defpath), **_COMMON}
+    env = {"PATH": host_path(), **_COMMON}
     if surroundings == "closed":
         return {**env, **_CLOSED}
     inherited = {name: os.environ[name] for name in _PERSONAL if name in os.environ}

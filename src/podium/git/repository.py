@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from functools import lru_cache
@@ -23,11 +24,16 @@ from podium.files.project_paths import STATE_DIR
 from podium.git.command import MARKER, Answer, Git, GitError, discover, run, text
 from podium.git.trees.ignore import Rule, parse_rules
 from podium.git.trees.objects import HashName, Objects, write
+from podium.process.host_programs import keep_out
 
 REFS: Final = "refs/podium"
 
 # Files are exact bytes: no conversion of line ends, keywords, encodings or filters for agents, gates and merges.
 NEUTRAL_ATTRIBUTES: Final = "* -text -ident !eol !filter !working-tree-encoding !merge !diff\n"
+
+
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Not part of a message, which an agent may have written: `git log` prints them on a terminal as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,7 @@ def find(folder: Path, store: Path, marker: str = MARKER) -> Repository | None:
 
     The marker identifies the run in the environment of every git process that it starts.
     """
+    keep_out(folder)
     answer = discover(
         folder, "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir",
         "--path-format=absolute", "--git-common-dir", "--git-path", "objects", "--show-toplevel",
@@ -240,7 +247,7 @@ def write_commit(
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
     for role, person in (("author", signature.author), ("committer", signature.committer)):
         lines.append(f"{role} {_clean(person.name)} <{_clean(person.email)}> {signature.at_s} +0000")
-    content = "\n".join(lines) + "\n\n" + message.replace("\0", "").rstrip("\n") + "\n"
+    content = "\n".join(lines) + "\n\n" + _CONTROLS.sub("", message).rstrip("\n") + "\n"
     return write(repository.objects, "commit", content.encode("utf-8", "replace"))
 
 

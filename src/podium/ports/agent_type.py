@@ -90,6 +90,8 @@ class AgentType:
     """None if it needs no credentials."""
     program: str = ""
     """The program to start unless `agents.NAME.command` names another one; empty if there is no default."""
+    install: str = ""
+    """The command that installs the program."""
     tested: str = ""
     """The version of the program that the adapter was tested with."""
     model: str = ""

@@ -143,6 +143,10 @@ class LogCheck:
     fault: str | None
     compared: bool
     """Whether the last hash was also compared with a copy outside the store."""
+    follows: tuple[str, ...] = ()
+    """The earlier runs of its series whose logs were checked too, the newest first."""
+    deleted: str = ""
+    """The run of its series at which this stopped, because it was deleted."""
 
 
 class Runtime(Protocol):
@@ -175,6 +179,12 @@ class Runtime(Protocol):
         """
 
     def head(self, run: RunId) -> RunHead | None: ...
+
+    def heads_from(self, number: int) -> tuple[tuple[int, RunHead], ...]:
+        """The runs with this number or a higher one, the oldest first."""
+
+    def checked_events(self, run: RunId) -> tuple[Record, ...]:
+        """All events; raises StoreError also if some are missing that a file outside the log knows of."""
 
     def heads(self) -> tuple[RunHead, ...]:
         """All runs, newest first."""

@@ -53,6 +53,14 @@ class TriggerEvent:
     """Dropped: why no run was started for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run to be created without events, with its first queued commands by name."""
+
+    head: RunHead
+    commands: Mapping[str, Mapping[str, Any]]
+
+
 class StoreError(PodiumError):
     """The store failed."""
 
@@ -99,11 +107,12 @@ class Store(Protocol):
         cause: str,
         status: str | None = None,
         answers: tuple[QueuedCommand, str] | None = None,
+        creates: NewRun | None = None,
     ) -> tuple[Record, ...]:
         """Add events, each a pair of type and JSON text, after position `after`.
 
-        The same transaction stores the run's new status, and the queued command that these events answer with the reply
-        to its sender, so that a command takes effect exactly once, even after a crash.
+        The same transaction stores the run's new status, the queued command that these events answer with the reply to
+        its sender, so that a command takes effect exactly once, even after a crash, and the run that continues this one.
         """
 
     def read(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]: ...
@@ -112,6 +121,10 @@ class Store(Protocol):
 
     def heads(self) -> tuple[RunHead, ...]:
         """All runs, newest first."""
+
+    def heads_from(self, number: int) -> tuple[tuple[int, RunHead], ...]:
+        """The runs with this number or a higher one, the oldest first. Runs are numbered as they are created; the number
+        of the newest is used again if that run is deleted."""
 
     def set_status(self, run: RunId, status: str) -> None: ...
 

@@ -95,7 +95,9 @@ def find(own: Path = SELF, mounts: Path = MOUNTS) -> Parents:
 
 
 def _make(folder: Path, bounds: dict[str, str]) -> Path:
-    folder.mkdir(exist_ok=True)
+    # The same folder where one hierarchy limits several things.
+    with suppress(FileExistsError):
+        os.mkdir(folder)  # noqa: PTH102 (called for every command)
     for name, value in bounds.items():
         handle = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
         try:
@@ -121,7 +123,7 @@ def _remove(folder: Path) -> None:
     deadline = time.monotonic() + REMOVAL_S
     while time.monotonic() < deadline:
         try:
-            folder.rmdir()
+            os.rmdir(folder)  # noqa: PTH106 (called for every command)
         except FileNotFoundError:
             return
         except OSError:

@@ -179,7 +179,7 @@ def _one_per_file_system(folders: Iterable[Path]) -> tuple[Path, ...]:
     by_device: dict[int, Path] = {}
     for folder in folders:
         with suppress(OSError):
-            by_device.setdefault(folder.stat().st_dev, folder)
+            by_device.setdefault(os.stat(folder).st_dev, folder)  # noqa: PTH116 (called for every command)
     return tuple(by_device.values())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from podium.errors import ConfigurationError
@@ -39,6 +40,7 @@ def check_env(env: Mapping[str, str]) -> None:
             raise ConfigurationError(f'environment variable "{name}" contains a NUL character')
 
 
+@lru_cache(maxsize=16)
 def _absolute_folders(path: str) -> str:
     """Drop empty and relative entries, which mean the child's folder, where an agent may have put a program named git."""
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith("/"))

@@ -92,7 +92,7 @@ class OutputSink:
         stream: StreamName,
         *,
         limits: OutputLimits,
-        spill: Path | None,
+        spill: str | None,
         filters: Sequence[Filter],
         on_output: OnOutput | None,
     ) -> None:
@@ -129,7 +129,7 @@ class OutputSink:
             head=self._head,
             size=self._size,
             memory=bytes(self._memory) if self._size <= self._limits.memory else None,
-            path=self._spill if exceeds_record else None,
+            path=Path(self._spill) if exceeds_record and self._spill else None,
             dropped=self._dropped,
         )
 
@@ -161,7 +161,8 @@ class OutputSink:
         else:
             self._memory += data
 
-    def _open_file(self, path: Path) -> BinaryIO:
+    def _open_file(self, name: str) -> BinaryIO:
+        path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         # The output is untrusted: readable only by this user, and never written through an existing link.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -183,8 +183,8 @@ def _sink(stream: StreamName, launch: Launch, name: str, on_output: OnOutput | N
     )
 
 
-def _spill(folder: Path | None, name: str) -> Path | None:
-    return folder / name if folder else None
+def _spill(folder: Path | None, name: str) -> str | None:
+    return f"{folder}/{name}" if folder else None
 
 
 def not_started_result(launch: Launch, error: OSError) -> Finished:

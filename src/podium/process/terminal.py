@@ -14,6 +14,7 @@ import struct
 import sys
 import termios
 import threading
+import time
 import tty
 from contextlib import suppress
 from pathlib import Path
@@ -27,7 +28,11 @@ SIZE_S: Final = 0.25
 JOIN_S: Final = 2.0
 SUSPEND: Final = b"\x1a"
 """Ctrl-Z. Nothing could continue a program that stopped itself in the sandbox, so it is not passed on."""
+QUIET_S: Final = 0.05
+REPLY_S: Final = 0.5
+"""How long answers of the user's terminal are waited for, and discarded, after the program has ended."""
 RESET: Final = (
+    b"\x18"  # Ends a sequence that the program has not finished.
     b"\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[0m"
 )
 """Leaves the other screen, shows the cursor, and ends reports of the mouse, the focus, pasted text and keys."""
@@ -73,13 +78,28 @@ class TerminalRelay:
         if self._before is not None:
             with suppress(OSError, termios.error):
                 os.write(self._terminal.output, RESET)
-                termios.tcsetattr(self._terminal.input, termios.TCSADRAIN, self._before)
+                self._discard_replies()
+                termios.tcsetattr(self._terminal.input, termios.TCSAFLUSH, self._before)
         if not self._thread.is_alive():
             # A thread that still waits for the user's terminal must not find other files behind its descriptors.
             for handle in (self._master, self.slave, self._wake_read, self._wake_write):
                 if handle >= 0:
                     os.close(handle)
             self._master = -1
+
+    def _discard_replies(self) -> None:
+        """Discard what the terminal answers to questions that the program asked at its end.
+
+        The answer may contain text of the program, such as the title that it has set, and the user's shell would read it
+        as typed.
+        """
+        end = time.monotonic() + REPLY_S
+        while (
+            time.monotonic() < end
+            and select.select([self._terminal.input], [], [], QUIET_S)[0]
+            and os.read(self._terminal.input, PIECE)
+        ):
+            pass
 
     def _relay(self) -> None:
         inputs = [self._master, self._wake_read, self._terminal.input]

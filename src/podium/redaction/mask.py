@@ -65,6 +65,11 @@ class Mask:
     def __repr__(self) -> str:
         return f"Mask({len(self._shapes)} shapes)"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no secret to hide."""
+        return not self._shapes
+
     def stream(self) -> MaskStream:
         return MaskStream(self)
 
@@ -76,6 +81,8 @@ class Mask:
 
     def text(self, text: str) -> str:
         """Mask a text, such as a message or a prompt."""
+        if not self._shapes:
+            return text
         return self.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def hides(self, text: str) -> bool:
@@ -140,6 +147,10 @@ class MaskStream:
         return self._pass(final=True)
 
     def _pass(self, *, final: bool) -> bytes:
+        if self._mask.is_empty:
+            unmasked = bytes(self._data)
+            self._data.clear()
+            return unmasked
         data, covered, out = self._data, self._covered, bytearray()
         at, end = 0, len(data)
         while (start := self._mask.next_head(data, after=at)) is not None:

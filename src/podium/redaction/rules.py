@@ -13,8 +13,8 @@ from typing import Final
 
 FILE: Final = Path(__file__).parents[1] / "data" / "secret_rules.toml"
 
-_START: Final = r"(?<![A-Za-z0-9_+/-])"
-"""Not inside a longer word, such as base64 or a minified name."""
+_START: Final = r"(?:(?<![A-Za-z0-9_+/-])|(?<=\n[+-])|(?<=\A[+-]))"
+"""Not inside a longer word, such as base64 or a minified name, but after the sign of a changed line in a diff."""
 _END: Final = r"(?![A-Za-z0-9_])"
 
 

@@ -22,10 +22,10 @@ from podium.core.effects import (
     Watch,
 )
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
-from podium.core.expressions.nodes import ExprError, NeedFact
+from podium.core.expressions.nodes import ExprError, NeedFact, Node
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Message, Report, Signal
-from podium.core.model import Agent, Verb
+from podium.core.model import Agent, Git, Verb
 from podium.core.payloads import Amounts, RefusedMember
 from podium.core.state import State
 from podium.errors import ConfigurationError, PodiumError
@@ -45,6 +45,17 @@ def work_for(effect: Effect, state: State, run: PreparedRun) -> Work | None:
         return lambda: _attempt(effect, state, run)
     task = task_of(effect, state, run.past)
     return None if task is None else lambda: perform(task, run.host)
+
+
+def undo_for(effect: CancelAttempt, state: State, run: PreparedRun) -> Work | None:
+    """The work of an attempt that is cancelled and may have died halfway: a landing on several branches.
+
+    It is started as cancelled, so it moves back the branches that had moved and does nothing else.
+    """
+    verb = state.instances[effect.started.path].place.step.verb
+    if not isinstance(verb, Git) or not isinstance(verb.land, tuple | Node):
+        return None
+    return lambda: _attempt(RunAttempt(effect.started), state, run)
 
 
 async def _attempt(effect: RunAttempt, state: State, run: PreparedRun) -> Report | None:

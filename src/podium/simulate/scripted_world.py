@@ -131,6 +131,9 @@ class ScriptedWorld:
         defaults = {"retry": "fail", "proceed": _default_advice(state.instances[question.path].place.topic)}
         action = rule.action or defaults.get(actions[0], actions[0])
         answer = rule.answer
+        if rule.action is None and isinstance(answer, str) and answer in actions:
+            # `answer: reject` for a question that takes no other answer.
+            action, answer = answer, None
         if answer is None and action == "answer":
             answer = example_of(step.output, "yes")
         by = rule.by or (question.by[number % len(question.by)] if question.by else f"person{number + 1}")

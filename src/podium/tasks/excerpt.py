@@ -47,8 +47,16 @@ def visit_of(state: State, leaf: Leaf) -> int:
     return parent.visit if isinstance(parent.step.verb, Members | Review) else leaf.place.visit
 
 
+def _is_blind(state: State, leaf: Leaf) -> bool:
+    """Whether the step asks for no earlier answers; for members and reviewers the key is about each other."""
+    around = state.instances[leaf.place.parent].place.step.verb
+    return leaf.place.step.settings.context.earlier == "none" and not isinstance(around, Members | Review)
+
+
 def finished_before(state: State, leaf: Leaf) -> list[Instance]:
-    """The steps that are certainly finished, from the outermost block inwards."""
+    """The steps that are certainly finished, from the outermost block inwards; none for a step that must not know of them."""
+    if _is_blind(state, leaf):
+        return []
     finished: list[Instance] = []
     inner: Instance = leaf
     while inner.place.path != "":

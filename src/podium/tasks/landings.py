@@ -8,13 +8,15 @@ revert its work.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from podium.core.addresses import ROOT
 from podium.core.decide.admission import width
 from podium.core.decide.attempts import passed_gates
-from podium.core.events import AttemptStarted
+from podium.core.events import AttemptStarted, RunStarted
 from podium.core.model import Git
+from podium.core.payloads import CarriedLanding
 from podium.core.queries.branch_trees import holds_work_of
 from podium.core.queries.disputes import open_disputes
 from podium.core.queries.graph import TOGETHER, builders_on, fresh_children, join_of
@@ -32,17 +34,21 @@ def land_work_of(state: State, started: AttemptStarted) -> LandWork:
     gates = passed_gates(state, leaf, started.attempt) if isinstance(leaf, Leaf) else None
     rebased = state.rebased
     # A branch that the work was moved onto contains what the run landed there before.
-    landings = _all_landings(state, since=Millis(0) if rebased is None else rebased.entered)
+    landings = _landings(state)
+    before = _earlier_runs(state)
     tree = started.start or started.base
     return LandWork(
         run_name=state.started.run.name,
         run_base=state.started.run.base if rebased is None else rebased.rebase.commit,
-        run_start=state.started.tree if rebased is None else rebased.rebase.onto,
+        run_start=fork_of(state.started) if rebased is None else rebased.rebase.onto,
         authors=authors_of(state) if leaf is None or leaf.place.parent == ROOT else (),
         conflicted=() if rebased is None else rebased.rebase.paths,
         rechecks=() if tree is None else rechecks_of(state, tree),
-        earlier=tuple(_record(state, landing, landings) for landing in landings),
-        builds_on=tuple(landing.leaf.place.path for landing in _built_on(state, leaf, landings)),
+        earlier=(*before, *(_record(state, landing, landings, before) for landing in landings)),
+        builds_on=(
+            *(landing.path for landing in before),
+            *(landing.leaf.place.path for landing in _built_on(state, leaf, landings)),
+        ),
         pieces=tuple(_pieces(state, tree)),
         has_gates=leaf is not None and leaf.place.step.gates is not None,
         judged=None if gates is None else gates.place.start,
@@ -62,37 +68,90 @@ class _Landing(NamedTuple):
 
 def _all_landings(state: State, *, since: Millis) -> tuple[_Landing, ...]:
     """The landings in the order in which they ended."""
-    candidates = (_landing_of(instance) for instance in state.instances.values())
+    candidates = (landing for instance in state.instances.values() for landing in _landings_of(instance))
     return tuple(
         sorted(
-            (landing for landing in candidates if landing is not None and _ended(landing.leaf) >= since),
+            (landing for landing in candidates if _ended(landing.leaf) >= since),
             key=lambda landing: _ended(landing.leaf),
         )
     )
 
 
-def _landing_of(instance: Instance) -> _Landing | None:
+def _landings_of(instance: Instance) -> Iterator[_Landing]:
+    """One for each branch; a step may land on several."""
     verb = instance.place.step.verb
     if not isinstance(instance, Leaf) or not isinstance(verb, Git):
-        return None
+        return
     ending, answer = instance.ending, instance.answer
     if ending is None or ending.outcome != "passed" or answer is None or answer.tree is None:
-        return None
+        return
     output = (answer.result or {}).get("output")
-    if not isinstance(output, Mapping) or not output.get("branch") or not output.get("commit"):
-        return None
+    if not isinstance(output, Mapping):
+        return
     kind: Literal["land", "branch"] = "branch" if verb.land is None else "land"
-    return _Landing(instance, kind, str(output["branch"]), str(output["commit"]), answer.tree)
+    for entry in output.get("landed", (output,)):
+        if entry.get("branch") and entry.get("commit"):
+            yield _Landing(instance, kind, str(entry["branch"]), str(entry["commit"]), answer.tree)
 
 
-def _record(state: State, landing: _Landing, landings: Sequence[_Landing]) -> EarlierLanding:
+def _landings(state: State) -> tuple[_Landing, ...]:
+    """Those since the work was last moved onto a branch, which contains all before that."""
+    return _all_landings(state, since=Millis(0) if state.rebased is None else state.rebased.entered)
+
+
+def fork_of(started: RunStarted) -> Tree | None:
+    """The tree from which all changes of the run count, for a landing: those of a series count from its first run."""
+    series = started.run.series
+    return started.tree if series is None else series.fork
+
+
+def _earlier_runs(state: State) -> tuple[EarlierLanding, ...]:
+    """The landings of the earlier runs of its series, all of which are in the tree that the run started from."""
+    series = None if state.started is None else state.started.run.series
+    if series is None or state.rebased is not None:
+        return ()
+    return tuple(
+        EarlierLanding(one.path, one.kind, one.branch, one.commit, one.tree, one.builds_on)
+        for one in series.landings
+    )
+
+
+def carried_landings(state: State) -> tuple[CarriedLanding, ...]:
+    """What the next run of the series needs to know of this one's landings: for each branch what its head builds on."""
+    assert state.started is not None
+    run, landings, before = state.started.run.id, _landings(state), _earlier_runs(state)
+    records = [*before]
+    for landing in _built_on(state, None, landings):
+        record = _record(state, landing, landings, before)
+        own = {f"{path}": Address(f"{run}/{path}") for path in (one.leaf.place.path for one in landings)}
+        builds_on = tuple(own.get(path, path) for path in record.builds_on)
+        records.append(replace(record, path=own[record.path], builds_on=builds_on))
+    carried: list[CarriedLanding] = []
+    for key in dict.fromkeys((one.kind, one.branch) for one in records):
+        same = [one for one in records if (one.kind, one.branch) == key]
+        # If the last contains all before it, only the last counts; so the list does not grow with the series.
+        if {one.path for one in same[:-1]} <= set(same[-1].builds_on):
+            same = [replace(same[-1], builds_on=())]
+        carried += (
+            CarriedLanding(one.path, one.kind, one.branch, one.commit, one.tree, one.builds_on)
+            for one in same
+        )
+    return tuple(carried)
+
+
+def _record(
+    state: State, landing: _Landing, landings: Sequence[_Landing], before: Sequence[EarlierLanding]
+) -> EarlierLanding:
     return EarlierLanding(
         path=landing.leaf.place.path,
         kind=landing.kind,
         branch=landing.branch,
         commit=landing.commit,
         tree=landing.tree,
-        builds_on=tuple(earlier.leaf.place.path for earlier in _built_on(state, landing.leaf, landings)),
+        builds_on=(
+            *(one.path for one in before),
+            *(earlier.leaf.place.path for earlier in _built_on(state, landing.leaf, landings)),
+        ),
     )
 
 

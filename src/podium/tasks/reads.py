@@ -61,7 +61,6 @@ def _values(step: Step, config: WorkflowConfig) -> Iterator[Value]:
     yield from (
         step.output.file,
         step.output.folder,
-        step.output.save,
         *step.output.files,
         *written_values(step.settings, FILLED_IN),
     )

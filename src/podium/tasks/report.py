@@ -108,6 +108,8 @@ class AttemptResult(TypedDict, total=False):
     """The type of the agent, if a script or a recording answered, so that nothing was really spent."""
     context: Mapping[str, Any]
     """How full the window of the model was."""
+    packed: Mapping[str, Any]
+    """The hash of the files that were packed into the prompt, and their tokens."""
     removed: Mapping[str, int]
     """How many matches of each secret rule were removed from the prompt."""
     summary: str

@@ -40,6 +40,10 @@ class RunContext:
     """The folder of the project with recordings that replace all agents."""
     agents_simulated: bool = False
     """Whether scripts or recordings replace all agents."""
+    outside_inputs: tuple[str, ...] = ()
+    """The inputs whose texts come from the event that started the run, so from outside of the project."""
+    trigger: str = ""
+    """The trigger of that event."""
     is_rehearsal: bool = False
     """Whether no attempt may run: only results of an earlier run are used."""
 

@@ -202,6 +202,19 @@ class StoreContract:
         assert [head.run for head in store.heads()] == [other]
         assert len(store.commands(other)) == 1
 
+    def test_runs_are_listed_from_a_number_on(self, store: Store) -> None:
+        runs = [RunId(name) for name in ("c", "b", "a")]
+        for created, run in enumerate(runs):
+            store.create(run_head(run, created=created))
+        first, second, third = (number for number, _ in store.heads_from(0))
+
+        assert first < second < third
+        assert [head for _, head in store.heads_from(second)] == [store.head(runs[1]), store.head(runs[2])]
+        assert store.heads_from(third + 1) == ()
+
+        store.forget(runs[0])
+        assert [number for number, _ in store.heads_from(0)] == [second, third]
+
     def test_the_stamp_changes_when_a_command_may_have_been_queued(self, owned: tuple[Store, int]) -> None:
         store, _ = owned
         before = store.stamp()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
+
+STYLE: Final = re.compile(r"\x1b\[[0-9]{1,2}m")
+WORD: Final = re.compile(r"( *)([^ ]+)")
 
 
 def one_line(text: str, width: int = 160) -> str:
@@ -33,6 +36,38 @@ def cut_to_cells(text: str, width: int, mark: str = "...") -> str:
             break
         end += 1
     return f"{text[:end]}{mark}"[: max(0, width)]
+
+
+def wrapped(text: str, width: int | None, *, hang: int = 2, most: int | None = None) -> list[str]:
+    """The lines of a text, broken between words at this many columns; with None they are not broken.
+
+    A continued line is indented like its first one and `hang` more. A word that is too long and a command stay whole,
+    so that they can be copied. With `most`, the last of so many lines is cut.
+    """
+    if width is None:
+        return text.split("\n")
+    lines = [piece for line in text.split("\n") for piece in _broken(line, width, hang)]
+    if most is not None and len(lines) > most:
+        lines = [*lines[: most - 1], cut_to_cells(" ".join([lines[most - 1], lines[most].strip()]), width)]
+    return lines
+
+
+def _broken(line: str, width: int, hang: int) -> Iterator[str]:
+    is_command = line.lstrip().startswith("podium ")
+    if is_command or cells(STYLE.sub("", line)) <= width:
+        yield line
+        return
+    indent = " " * min(len(line) - len(line.lstrip()) + hang, width // 2)
+    piece, used = "", 0
+    for gap, word in WORD.findall(line):
+        size = cells(STYLE.sub("", word))
+        if piece.strip() and used + len(gap) + size > width:
+            yield piece
+            piece, used = indent, len(indent)
+        else:
+            piece, used = piece + gap, used + len(gap)
+        piece, used = piece + word, used + size
+    yield piece
 
 
 def cells(text: str) -> int:

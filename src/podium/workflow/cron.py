@@ -164,4 +164,4 @@ def read_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise CronError(f'there is no time zone "{name}" on this machine') from None
+        raise CronError(f'time zone "{name}" is not known on this machine') from None

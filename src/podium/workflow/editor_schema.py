@@ -37,6 +37,7 @@ _DESCRIPTIONS: Final = {
     "finally": "Steps that run at the end of every run",
     "for_each": "Repeats the step for each item",
     "gates": "Checks that must pass before the step passes",
+    "continue_as": "Ends the run; a new run of the series starts",
     "git": "Publishes or lands the work",
     "human": "The question that a person is asked",
     "inputs": "Values that a run is started with",

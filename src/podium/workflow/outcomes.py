@@ -21,6 +21,7 @@ OUTCOMES_OF_VERB: Final[dict[str, tuple[Outcome, ...]]] = {
     "steps": ("failed", "timeout"),
     "workflow": ("failed", "timeout", "error"),
     "build": ("failed", "partial", "error"),
+    "continue_as": ("failed", "error"),
 }
 """The outcomes besides `passed`; `skipped` needs a `when`."""
 

@@ -86,6 +86,8 @@ def result(name: str, *args: Any) -> Json:
         ("contains", ("banana", "x"), False),
         ("replace", ("a-b-c", "-", " "), "a b c"),
         ("batches", ((1, 2, 3), 2), ((1, 2), (3,))),
+        ("flatten", (((1, 2), (), 3, ((4,),)),), (1, 2, 3, (4,))),
+        ("reverse", ((1, 2, 3),), (3, 2, 1)),
         ("matches", ("12 files", "^[0-9]+ files"), True),
         ("matches", ("no files", "[0-9]"), False),
     ],

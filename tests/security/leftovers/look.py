@@ -1,5 +1,6 @@
 """Prints everything an agent can find in its workspace and its private folders; runs as an agent's program."""
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -65,7 +66,11 @@ def walk(top: str) -> Iterator[str]:
             yield os.path.join(folder, name)
 
 
-found: dict[str, Any] = {path: look(path) for path in walk(".")}
+found: dict[str, Any] = {}
+for path in walk("."):
+    # Outside git the engine writes its own files below this folder, and some are gone again by now.
+    with contextlib.suppress(FileNotFoundError):
+        found[path] = look(path)
 for name in ("HOME", "TMPDIR"):
     found[name] = (look(os.environ[name]), sorted(os.listdir(os.environ[name])))
 found["status"] = git("status", "--porcelain", "--ignored")

@@ -149,6 +149,8 @@ def _inventories(project: Project, kinds: tuple[str, ...]) -> dict[str, Any]:
     logs = project.root / ".podium/runs" / project.run_id() / "agent_logs"
     looks = [path for path in ended if path.startswith("look")]
     assert set(looks) == {"look", *(f"look_{kind}" for kind in kinds)}
+    attempts = {path: (ended[path]["attempt"], ended[path]["kind"]) for path in looks}
+    assert attempts == dict.fromkeys(looks, (1, "ok")), "a look was repeated"
     texts = {path: (logs / path / "1/stderr.log").read_text("utf-8") for path in looks}
     return {path: json.loads(text.partition("FOUND")[2]) for path, text in texts.items()}
 

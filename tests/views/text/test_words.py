@@ -32,7 +32,7 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.payloads import Amounts, RefusedMember, Verdict
-from podium.core.types import Address, MicroUsd, Millis, Tree
+from podium.core.types import Address, MicroUsd, Millis, Role, Tree
 from podium.views.files.audit_log import audit_line
 from podium.views.files.growing_logs import level_of
 from podium.views.files.run_json import run_data
@@ -40,7 +40,8 @@ from podium.views.files.summary import summary_text
 from podium.views.format import plural
 from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.builder import RunViewBuilder, run_view
-from podium.views.run.view import LimitView, Pending, RunView
+from podium.views.run.view import LimitView, Pending, RunView, StepView
+from podium.views.text.costs import outcome_text
 from podium.views.text.next_steps import Hint, answers_to, next_steps, waits_for
 from podium.views.text.terminal import list_lines, run_lines
 
@@ -203,7 +204,7 @@ def view(status: str, **fields: object) -> RunView:
         (view("cancelled"), ["podium show r"]),
         (view("parked"), ["podium resume r"]),
         (view("interrupted"), ["podium resume r"]),
-        (view("running"), ["podium events r -f"]),
+        (view("running"), ["podium logs r -f"]),
     ],
 )
 def test_the_next_commands_depend_on_the_status(seen: RunView, commands: list[str]) -> None:
@@ -306,3 +307,21 @@ def test_the_columns_of_a_list_are_aligned_for_every_status() -> None:
     lines = list(list_lines(rows, NOW))
 
     assert lines[0].index("cost") == lines[1].index("$") == lines[2].index("$")
+
+
+@pytest.mark.parametrize(
+    ("role", "result", "text"),
+    [
+        ("question", {"action": "fail"}, "answered fail"),
+        ("question", {}, "passed"),
+        ("step", {"action": "fail"}, "passed"),
+    ],
+)
+def test_a_question_of_podium_shows_its_answer_and_not_that_it_passed(
+    role: Role, result: dict[str, str], text: str
+) -> None:
+    step = StepView(
+        Address("a#1/!exhausted"), Address("a"), role, 1, Millis(0), "ended", "passed", result=result
+    )
+
+    assert outcome_text(step) == text

@@ -16,11 +16,11 @@ def test_stdin_is_the_whole_prompt_of_a_worker(tmp_path: Path) -> None:
     assert joined.stdin == ("a.md", "b.md")
 
 
-def test_an_output_file_can_be_saved_in_the_project(tmp_path: Path) -> None:
-    step = only_step(tmp_path, "{run: ls, output: {file: a.txt, save: out/a.txt}}")
-    assert (step.output.file, step.output.save) == ("a.txt", "out/a.txt")
-    text = "podium: 1\nsteps: {a: {run: ls, output: {save: out/a.txt}}}\n"
-    assert errors(tmp_path / "b", text) == [(5, '"save" needs "file"')]
+def test_an_output_file_can_be_written_to_the_project(tmp_path: Path) -> None:
+    step = only_step(tmp_path, "{run: ls, output: {file: a.txt, folder: out}}")
+    assert (step.output.file, step.output.folder) == ("a.txt", "out")
+    text = "podium: 1\nsteps: {a: {run: ls, output: {folder: out}}}\n"
+    assert errors(tmp_path / "b", text) == [(5, '"folder" needs "file": it is where that file is written')]
 
 
 def test_labels_are_the_names_that_the_author_uses(tmp_path: Path) -> None:

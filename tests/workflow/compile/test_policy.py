@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from podium.core.expressions.nodes import Call, Const, Field, Name
-from podium.core.model import Agent, Block, Input
+from podium.core.model import Agent, Block, Human, Input, Wait
 from podium.core.policy import Backoff, Breaker, Failures, Limits, PolicyRule, Reserve, Retry, Stop
+from podium.core.queries.computed import Setting
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.compile import policy
+from podium.workflow.compile.values import CompileContext
 from tests.workflow.compiling import compile_text, errors, only_step, step_of, verb_of
 
 ONE = "\nsteps: {a: {run: x}}"
@@ -53,7 +55,7 @@ def test_the_shipped_breaker_applies_by_default(tmp_path: Path) -> None:
 def test_the_defaults_in_code_equal_the_shipped_configuration() -> None:
     """The shipped configuration sets all of them; the values in code apply where it is not merged."""
     assert policy.breaker(None) == Breaker()
-    assert policy.limits(None, Limits(calls=1)) == Limits(calls=1)
+    assert policy.limits(CompileContext(cast("Any", None)), None, Limits(calls=1)) == Limits(calls=1)
 
 
 def test_rules_of_the_breaker_can_be_added_and_disabled(tmp_path: Path) -> None:
@@ -311,3 +313,19 @@ def test_an_upgrade_is_priced_by_its_own_estimate_or_that_of_its_agent(tmp_path:
         (2_000_000, None),
         (3_000_000, 4_000_000),
     ]
+
+
+def test_a_computed_setting_is_named_by_its_place_in_the_file(tmp_path: Path) -> None:
+    step = only_step(tmp_path, '{wait: {timer: "${{ inputs.n }}"}}', "inputs: {n: string}")
+
+    timer: Any = verb_of(step, Wait).timer
+    assert timer.setting == Setting("steps.it.wait.timer", "duration", Field(Name("inputs"), "n"), unknown=0)
+
+
+def test_names_that_inputs_decide_are_named_by_their_place_and_others_are_as_written(tmp_path: Path) -> None:
+    text = '{human: Good, by: "${{ inputs.n }}", escalate: {after: 1h, to: [ann]}}'
+    oversight = verb_of(only_step(tmp_path, text, "inputs: {n: string}"), Human).oversight
+
+    by: Any = oversight.by
+    assert by.setting == Setting("steps.it.by", "names", (Field(Name("inputs"), "n"),))
+    assert oversight.escalate_to == ("ann",)

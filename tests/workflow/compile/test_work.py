@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.core.expressions.nodes import Const, Field, Name
+from podium.core.expressions.nodes import Field, Name
 from podium.core.expressions.templates import Text
 from podium.core.model import Agent, Check, Command, Git, Human, Members, Review, Wait
 from podium.core.policy import Estimate
@@ -252,7 +252,6 @@ def test_publishing_needs_a_question_after_a_crash_and_landing_does_not(tmp_path
         ("{signal: go}", Wait("signal", {"signal": "go"})),
         ("{file: a.json}", Wait("file", {"file": "a.json"})),
         ("{timer: 10m}", Wait("timer", timer=Millis(600_000))),
-        ("{timer: \"${{ '5m' }}\"}", Wait("timer", timer=Const("5m"))),
         ('{until_time: "06:30"}', Wait("until_time", minute_of_day=390)),
         ('{commit: "[X]", branch: main}', Wait("commit", {"commit": "[X]", "branch": "main"})),
         ("{step: flow/x}", Wait("step", {"step": "flow/x"})),

@@ -36,7 +36,8 @@ def test_a_text_that_is_one_json_value_is_read(text: str, value: Any) -> None:
         ("9" * 30, "64 bits"),
         ("-" + "9" * 5000, "64 bits"),
         ("9" * 20, "does not fit into 64 bits"),
-        ("[" * 50_000, "nested too deep"),
+        ("[" * 50_000, "nested too deeply"),
+        ("[" * 60 + "]" * 60, "nested more than"),
     ],
 )
 def test_any_other_text_is_refused_with_the_place(text: str, message_part: str) -> None:

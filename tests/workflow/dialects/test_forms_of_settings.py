@@ -54,7 +54,7 @@ def test_a_states_format_file_with_all_its_keys_is_translated(tmp_path: Path) ->
         "price: {input: 1.5}",
         "vram: [0, 6]",
         "keep: 7d",
-        "context: [story.md, notes.md]",
+        'context: ["${{ inputs.story }}", "${{ inputs.notes }}"]',
         "on: {passed: end, else: sum}",
         "near: 80%",
         "ask: orchestrator",
@@ -91,6 +91,10 @@ gates:
         (
             "name: s\nalgorithm: {}\npriority_order: []\ntoken_budget: 9\ninputs: [target_file, git_diff]",
             "diff: true",
+        ),
+        (
+            "name: security_audit\nalgorithm: {}\npriority_order: []\ntoken_budget: 9\ninputs: []",
+            "strategy: security_audit",
         ),
         ("git: {auto_branch: true}", 'git: {branch: "ai/${{ run.id }}", on_failure: stash}'),
         ("git: {branch_pattern: x}", "has no effect: auto_branch is not true"),

@@ -184,7 +184,7 @@ def test_the_launch_key_decides_between_a_role_and_a_person(
         who
         in project.convert(project.write_workflow(WHOLE.replace("LAUNCH", launch)))
         .read_text()
-        .partition("second:")[0]
+        .partition("\n  second:")[0]
     )
 
 

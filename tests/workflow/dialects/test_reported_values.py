@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.app.author.load import check, converted, resolved
+from podium.workflow.dialects.translation import needs_shell
 
 STATES = """
 states:
@@ -96,8 +97,9 @@ def test_a_file_that_no_state_writes_is_given_to_a_judge_and_shown_to_a_person(t
     text = native(
         tmp_path, states(gate="input: [drafts/*.md, style.md],", ask="input: [drafts/*.md, budget.md],")
     )
-    assert "context: [style.md]" in text
-    assert "show: [draft, budget.md, cost]" in text
+    assert 'context: ["${{ inputs.style }}"]' in text
+    assert 'show: [draft, "${{ inputs.budget }}", cost]' in text
+    assert "budget: {type: path, default: budget.md, exists: true}" in text
 
 
 @pytest.mark.parametrize(("transitions", "rounds"), [(4, 2), (6, 3), (1, 1)])
@@ -281,3 +283,66 @@ def problems_of_feature(path: Path) -> list[str]:
     done = translate(tree.node)
     assert done is not None
     return [problem.message for problem in done.translation.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "use"),
+    [
+        ("feature: {id: F, phases: []}\n", "a feature of the supervisor format", "build: FILE"),
+        (
+            "extends: reviewer\nsystem_prompt_additions: Look.\n",
+            "a role of the supervisor format",
+            ".podium/roles/",
+        ),
+        (
+            "approval_gates: {low: {conditions: [], action: auto_approve}}\n",
+            "a configuration of the",
+            "config.yaml",
+        ),
+    ],
+)
+def test_a_file_that_is_not_a_workflow_is_named_with_its_use(
+    tmp_path: Path, text: str, fact: str, use: str
+) -> None:
+    file = tmp_path / "flow.yaml"
+    file.write_text(text, "utf-8")
+    [problem] = check(file).errors
+    assert fact in problem.message
+    assert use in problem.hint
+
+
+@pytest.mark.parametrize(
+    ("line", "is_script"),
+    [
+        ("make test", False),
+        ("pytest tests/unit/ --cov --cov-fail-under=80", False),
+        ("python -m backtest.risk_scenarios", False),
+        ("echo 'x && y' \"a;b\"", False),
+        ("grep '$x' 'a*'", False),
+        ('pytest -k "a or b*"', False),
+        ("npm ci && npm test", True),
+        ("make test | tee out", True),
+        ("ls > out", True),
+        ("ls tests/*.py", True),
+        ("FOO=1 make", True),
+        ('echo "$HOME"', True),
+        ("~/bin/check", True),
+        ("echo 'open", True),
+    ],
+)
+def test_a_line_with_signs_of_a_shell_is_a_script(line: str, is_script: bool) -> None:
+    assert needs_shell(line) is is_script
+
+
+def test_inputs_that_no_state_writes_must_exist_and_patterns_are_warned_about(tmp_path: Path) -> None:
+    text = """
+agents: {ann: {type: cli, command: ann}}
+states:
+  start: {type: initial, on_enter: [{validate: input_exists}], next: plan}
+  plan: {type: single, agent: ann, input: [a/x.md, b/x.md, "c/*.md"], output: p.md, transitions: {success: complete}}
+"""
+    assert [each for each in reports(tmp_path, text) if "validate" in each] == [
+        '"validate: input_exists" does not check c/*.md, which is a pattern'
+    ]
+    assert "x: {type: path, default: a/x.md, exists: true}" in converted(tmp_path / "flow.yaml")
+    assert "b_x_md: {type: path, default: b/x.md, exists: true}" in converted(tmp_path / "flow.yaml")

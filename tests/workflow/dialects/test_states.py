@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 
 from podium.app.author.load import check, converted
@@ -219,6 +221,49 @@ def test_a_log_action_is_the_log_of_its_step_and_that_of_the_start_of_the_first(
     run, _ = project.run(path)
     audit = project.facade.paths.run_dir(run) / "audit.log"
     assert "log       draft It begins; Drafting; in parallel" in audit.read_text()
+
+
+IN_TURN = (
+    "  draft: {type: single, agent: claude, output: a.md, transitions: {success: merge}}\n",
+    "  merge: {type: single, agent: claude, input: a.md, output: b.md, transitions: {success: polish}}\n",
+    "  polish: {type: single, agent: claude, input: b.md, transitions: {success: complete}}\n",
+)
+
+
+@pytest.mark.parametrize("listed", list(permutations(IN_TURN))[1:])
+def test_states_may_be_listed_in_any_order(project: ScriptedProject, listed: tuple[str, ...]) -> None:
+    """The steps are in the order of success, so that a state reads what earlier ones write."""
+    head = "states:\n  start: {type: initial, next: draft}\n"
+
+    assert converted(project.write_workflow(head + "".join(listed))) == converted(
+        project.write_workflow(head + "".join(IN_TURN))
+    )
+
+
+def test_a_state_that_reads_the_files_of_some_agents_is_shown_only_those(project: ScriptedProject) -> None:
+    text = MINIMAL.replace('"drafts/*.md"', "[drafts/claude_draft.md, drafts/codex_draft.md]")
+
+    assert "{% if member.name in ['claude', 'codex'] %}" in converted(project.write_workflow(text))
+    assert "member.name in" not in converted(project.write_workflow(MINIMAL))
+
+
+def test_a_fan_out_with_an_agent_that_is_switched_off_is_warned_about(project: ScriptedProject) -> None:
+    text = f"agents: {{gemini: {{type: cli, enabled: false}}}}\n{MINIMAL}"
+    warned = check(project.write_workflow(text)).warnings
+
+    assert [(problem.message, problem.hint) for problem in warned if "enabled" in problem.message] == [
+        (
+            '"gemini" is not enabled, so "draft" ends with partial_success at best',
+            "leave it out of the agents of draft",
+        )
+    ]
+
+
+def test_a_file_of_only_a_first_and_a_last_state_has_no_steps_and_passes(project: ScriptedProject) -> None:
+    text = "states: {start: {type: initial, next: complete}, complete: {type: terminal}}\n"
+    run, state = project.run(project.write_workflow(text))
+
+    assert (status(state), project.ended_steps(run)) == ("passed", [])
 
 
 TASKED = """

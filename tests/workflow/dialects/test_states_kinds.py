@@ -123,7 +123,7 @@ def test_entry_actions_log_require_the_input_and_write_a_summary(post: ScriptedP
         row["state"] for row in entered if row["event"] == "enter" and "/" not in row["state"]
     ] == ALL_STEPS
     assert post.view(run).message == "It is published"
-    assert "final_analysis" in (folder / "run_summary.md").read_text()
+    assert "final-analysis" in (folder / "run_summary.md").read_text()
     (post.root / "story.md").unlink()
     post.commit()
     with pytest.raises(ConfigurationError, match=r"story\.md"):

@@ -187,16 +187,16 @@ def test_a_command_reads_the_output_of_several_steps(work: ScriptedProject) -> N
         ("- {name: A, command: [a], retry: {attempts: 0}}", 'retry.attempts of "A" must be a whole number'),
         (
             "- {name: A, command: [a], on: {success: {goto: B1}}}",
-            'success: {goto: B1} of "A": there is no step',
+            'success: {goto: B1} of "A": step "',
         ),
         (
             "- {name: A, command: [a], on: {failure: {end: false}}}",
             'failure: {end: true} of "A": end can only',
         ),
-        ("- {name: A, command: [a], when: {step_ok: Bee}}", 'step_ok of "A": there is no step "Bee"'),
+        ("- {name: A, command: [a], when: {step_ok: Bee}}", 'step_ok of "A": step "Bee" does not exist'),
         (
             "- {name: A, command: [a], when: {exit_code: {step: Bee, op: '==', value: 0}}}",
-            'exit_code of "A": there is no step "Bee"',
+            'exit_code of "A": step "Bee" does not exist',
         ),
         (
             "- {name: A, command: [a], on: {success: {goto: C}}}\n  - {name: B, for_each: {items: [1], steps: [{name: C, command: [c]}]}}",

@@ -214,5 +214,5 @@ def test_12_file_conditions_look_below_the_workspace(work: ScriptedProject) -> N
 @pytest.mark.req("R030")
 def test_a_problem_names_the_line_of_the_original_file(work: ScriptedProject) -> None:
     file = work.write_workflow(flow(step("One", '["true"]', goto="Tow")))
-    with pytest.raises(ConfigurationError, match=r'flow\.yaml:8:.*of "One": there is no step "Tow"'):
+    with pytest.raises(ConfigurationError, match=r'flow\.yaml:8:.*of "One": step "Tow" does not exist'):
         work.run(file)

@@ -56,12 +56,31 @@ def test_a_jump_is_translated(tmp_path: Path, steps: str, part: str) -> None:
     assert part in converted(file)
 
 
-def test_a_result_of_a_branch_is_read_only_after_the_block(tmp_path: Path) -> None:
+def test_a_result_of_a_loop_in_a_branch_is_not_read_outside_of_it(tmp_path: Path) -> None:
     file = tmp_path / "flow.yaml"
-    back = "  - {name: B, command: [b], on: {success: {goto: P}}, when: {step_ok: I}}\n"
-    file.write_text(f"{STEPS}  - {{name: P, parallel: [{{name: I, command: [a]}}]}}\n{back}", "utf-8")
+    loop = "{name: L, for_each: {items: [x], steps: [{name: I, command: [a]}]}}"
+    file.write_text(
+        f"{STEPS}  - {{name: P, parallel: [{loop}]}}\n  - {{name: B, command: [b], when: {{step_ok: I}}}}\n",
+        "utf-8",
+    )
     [problem] = check(file).errors
-    assert 'the result of "I", which is inside parallel' in problem.message
+    assert 'the result of "I", which is in a loop inside parallel' in problem.message
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("${#1}", 'write "$${#1}" for the text "${#1}"'),
+        ("${steps.S.output}", '"S" prints nothing'),
+        ("${steps.S.code}", "available: item"),
+    ],
+)
+def test_what_is_not_defined_is_named_with_what_to_write(tmp_path: Path, word: str, hint: str) -> None:
+    file = tmp_path / "flow.yaml"
+    steps = f"  - {{name: S, set_context: {{a: b}}}}\n  - {{name: C, command: [echo, '{word}']}}\n"
+    file.write_text(f"{STEPS}{steps}", "utf-8")
+    [problem] = check(file).errors
+    assert (problem.message, hint in problem.hint) == (f'"{word}" is not defined', True)
 
 
 def test_a_predicate_without_its_step_is_reported_once(tmp_path: Path) -> None:

@@ -120,6 +120,11 @@ def test_a_bound_without_a_level_leaves_the_default_level_in_force(tmp_path: Pat
         ("limits: {window: 50%}", "limits: {window: 80%}", "limits.window: 80% is more than 50%"),
         ("limits: {members: 3}", "limits: {members: 4}", "limits.members: 4 is more than 3"),
         (
+            "limits: {usd: 5}",
+            "limits: {per: run}",
+            "limits.per: run, which gives the limits anew to each run of a series",
+        ),
+        (
             "limits: {unknown_cost: refuse}",
             "limits: {unknown_cost: ask}",
             "limits.unknown_cost: ask is more than refuse",
@@ -169,6 +174,29 @@ def test_a_workflow_may_tighten_a_value_of_the_project(tmp_path: Path, bound: st
     for key, value in merge_flow(tmp_path, flow=own).value.items():
         if key in {"network", "sandbox"}:
             assert merged.value[key] == value
+
+
+@pytest.mark.parametrize(
+    ("flow", "at_most"),
+    [
+        ("limits: {usd: '${{ inputs.most }}'}", {"usd": 5}),
+        ("limits: {usd: '${{ inputs.most }}', at_most: {usd: 9}}", {"usd": 5}),
+        ("limits: {usd: '${{ inputs.most }}', at_most: {usd: 3}}", {"usd": 3}),
+        ("limits: {calls: '${{ inputs.most }}', at_most: {calls: 9}}", {"calls": 9}),
+    ],
+)
+def test_a_limit_that_inputs_decide_is_at_most_that_of_the_project(
+    tmp_path: Path, flow: str, at_most: dict[str, int]
+) -> None:
+    merged = merge_flow(tmp_path, project="limits: {usd: 5}", flow=f"inputs: {{most: number}}\n{flow}\n")
+
+    assert messages(merged) == []
+    assert merged.value["limits"]["at_most"] == at_most
+
+
+def test_the_limits_of_a_series_hold_for_each_run_where_the_project_says_so(tmp_path: Path) -> None:
+    for project in ("limits: {usd: 5, per: run}", "limits: {members: 3}"):
+        assert messages(merge_flow(tmp_path, project=project, flow="limits: {per: run}\n")) == []
 
 
 def test_sandbox_bounds_apply_to_steps_gates_and_own_roles(tmp_path: Path) -> None:
@@ -234,6 +262,14 @@ def test_a_configuration_is_checked_even_where_a_nearer_file_hides_it(tmp_path: 
     assert messages(merged) == [
         'config.yaml:1: the configuration has an unknown key "limts"',
         'config.yaml:2: "max_parallel" must be a whole number',
+    ]
+
+
+def test_a_limit_of_a_configuration_cannot_be_computed(tmp_path: Path) -> None:
+    merged = merge_flow(tmp_path, project='limits: {calls: 9, usd: "${{ inputs.most }}"}')
+
+    assert messages(merged) == [
+        'config.yaml:1: "limits.usd" of a configuration must be a value, because only workflows have inputs'
     ]
 
 

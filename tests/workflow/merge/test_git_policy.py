@@ -92,3 +92,30 @@ def test_a_faulty_workflow_is_reported_without_the_steps_of_git(tmp_path: Path) 
     path = tmp_path / "flow.yaml"
     path.write_text("podium: 1\nname: flow\n", "utf-8")
     assert any('"steps"' in problem.message for problem in check(path).errors)
+
+
+def test_approval_is_a_gate_of_each_landing_and_leads_back_to_the_one_who_changed_code(
+    tmp_path: Path,
+) -> None:
+    text = """\
+steps:
+  plan: {role: planner, prompt: x}
+  first: {git: {land: main, message: x}}
+  code: {role: implementer, prompt: x}
+  then: {git: {land: main, message: x}, on: {failed: plan}}
+  last: {git: {land: main, message: x}}
+"""
+    steps = document(tmp_path, text, "{approval: human}")["steps"]
+    gates = {name: [gate["level"] for gate in step.get("gates", ())] for name, step in steps.items()}
+    assert gates == {"plan": [], "first": ["human"], "code": [], "then": ["human"], "last": ["human"]}
+    assert [steps[name].get("on") for name in ("first", "then", "last")] == [
+        None,
+        {"failed": "plan"},
+        {"failed": "code"},
+    ]
+
+
+def test_approval_in_a_graph_leads_nowhere(tmp_path: Path) -> None:
+    text = "steps:\n  a: {role: implementer, prompt: x, needs: []}\n  b: {git: {land: main, message: x}, needs: [a]}\n"
+    step = document(tmp_path, text, "{approval: human}")["steps"]["b"]
+    assert ("on" in step, step["gates"][0]["level"]) == (False, "human")

@@ -124,7 +124,7 @@ def test_role_files_of_project_and_user_are_found_by_name(tmp_path: Path) -> Non
 
     assert list(roles) == ["mine", "theirs"]
     assert (roles["mine"]["agent"], roles["mine"]["model"]) == ("codex", "m")
-    assert roles["theirs"]["context"]["diff"] is True
+    assert roles["theirs"]["context"]["strategy"] == "reviewer_diff"
 
 
 def test_a_cycle_is_reported_once_and_in_one_place(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from podium.files.project_root import is_project_root, nested_config_dirs, project_of
 from podium.workflow.merge.merge import merge
 from podium.workflow.merge.sources import gather
 from podium.workflow.source.files import SHIPPED, display_name, leads_outside, read_tree
 from podium.workflow.source.nodes import plain
-from podium.workflow.source.project_root import is_project_root, nested_config_dirs, project_of
 from tests.workflow.kit import gather_sources, merge_project, messages, write
 
 FLOW = "podium: 1\nsteps: {a: {run: a}}\n"
@@ -223,7 +223,7 @@ def test_a_missing_workflow_is_a_problem(tmp_path: Path) -> None:
 
     (problem,) = sources.problems
     assert problem.file == str(tmp_path / "nothing.yaml")
-    assert problem.message == "cannot read this file: no such file or directory"
+    assert problem.message == "file not found"
     assert sources.chain == ()
 
 

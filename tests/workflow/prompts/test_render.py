@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from podium.core.expressions.nodes import MissingValue, NeedFact
 from podium.core.expressions.values import MAX_TEXT
 from podium.workflow.prompts.prompt import plain_prompt
+from podium.workflow.prompts.quoting import OutsideText
 from podium.workflow.prompts.render import Prompt, PromptError, parse_prompt, render
 from tests.core.random_nodes import LazyMap, values
 from tests.timing import work_within
@@ -271,6 +272,22 @@ def test_a_fact_that_is_not_known_yet_is_passed_through() -> None:
         render(parse("{{ exists('x') }}"), {})
     with pytest.raises(PromptError, match="change is null"):
         render(parse("{{ touched('x') }}"), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a {{ a }} b", "a \n````\nx\n```\n````\n b"),
+        ("{{ a | fence }}", "````\nx\n```\n````"),
+        ("{{ a | json }}", '"x\\n```"'),
+        ("{% if a == 'x\n```' and contains(a, 'x') %}yes{% endif %}", "yes"),
+    ],
+)
+def test_a_text_from_outside_is_inserted_as_a_quotation(text: str, expected: str) -> None:
+    outside = OutsideText("x\n```")
+    outside.nonce = ""
+
+    assert render(parse(text), {"a": outside}) == expected
 
 
 @given(st.text(alphabet="ab{}%|. ()'[]_+<>!~*#\n-=,", max_size=50), values)

@@ -106,3 +106,14 @@ def test_true_and_false_are_expressions() -> None:
     assert scalars.expression(True) == "true"
     assert scalars.expression(False) == "false"
     assert scalars.expression("a == b") == "a == b"
+
+
+@pytest.mark.parametrize(("value", "depth"), [("full", "full"), (1, 1), (50, 50)])
+def test_a_history_is_full_or_has_a_number_of_commits(value: Any, depth: Any) -> None:
+    assert scalars.history_depth(value) == depth
+
+
+@pytest.mark.parametrize("value", ["all", 0, -1, True, None, 1.5])
+def test_an_invalid_depth_of_a_history_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidValue, match="full or a number of commits"):
+        scalars.history_depth(value)

@@ -303,8 +303,18 @@ def test_a_file_is_read_and_a_missing_one_is_a_problem(tmp_path: Path) -> None:
 
     assert read(tmp_path / "f.yaml").value == {"a": 1}
     (problem,) = read(tmp_path / "none.yaml").problems
-    assert problem.message == "cannot read this file: no such file or directory"
+    assert problem.message == "file not found"
     assert problem.file == str(tmp_path / "none.yaml")
+
+
+def test_a_missing_file_has_a_hint_only_where_a_folder_of_it_exists(tmp_path: Path) -> None:
+    (tmp_path / "flow.yaml").write_text("a: 1", "utf-8")
+
+    (near,) = read(tmp_path / "workflows" / "flow.yaml").problems
+    (far,) = read(tmp_path / "no" / "such" / "folder" / "flow.yaml").problems
+
+    assert near.hint == f'did you mean "{tmp_path / "flow.yaml"}"?'
+    assert (far.message, far.hint) == ("file not found", "")
 
 
 @given(values)

@@ -30,6 +30,7 @@ from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
 from podium.ports.sandbox import Mount, SandboxPolicy
 from podium.process import cgroups
+from podium.process.host_programs import host_path
 from podium.process.launch import Finished, Launch
 from podium.process.output import OnOutput
 from podium.process.procfs import MARKER_VARIABLE
@@ -211,7 +212,7 @@ async def _main_process(engine: Engine, name: str, launch: Launch) -> int | None
 def _engine_launch(launch: Launch, argv: tuple[str, ...]) -> Launch:
     """The launch with the user's own HOME, where an engine without a service has its images."""
     home = os.path.expanduser("~")  # noqa: PTH111  # never fails, unlike Path.home()
-    env = {**launch.env, "HOME": home, "PATH": os.environ.get("PATH", os.defpath)}
+    env = {**launch.env, "HOME": home, "PATH": host_path()}
     return replace(launch, argv=argv, env=env, cwd=Path("/"), limits=None)
 
 

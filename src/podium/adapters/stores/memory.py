@@ -7,12 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
-from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError, TriggerEvent
+from podium.ports.store import (
+    AppendConflict,
+    NewRun,
+    QueuedCommand,
+    RunHead,
+    StaleOwner,
+    StoreError,
+    TriggerEvent,
+)
 
 
 class MemoryStore:
     def __init__(self) -> None:
         self._heads: dict[RunId, RunHead] = {}
+        self._numbers: dict[RunId, int] = {}
         self._records: dict[RunId, list[Record]] = {}
         self._commands: list[QueuedCommand] = []
         self._replies: dict[tuple[RunId, str], str | None] = {}
@@ -31,6 +40,7 @@ class MemoryStore:
         if event is not None:
             self._settle(event, state="started", run=head.run)
         self._heads[head.run] = replace(head, epoch=0, last_seq=0, last_hash=FIRST_HASH)
+        self._numbers[head.run] = max(self._numbers.values(), default=0) + 1
         self._records[head.run] = []
         for name, body in (commands or {}).items():
             self.post(head.run, name, body)
@@ -50,12 +60,15 @@ class MemoryStore:
         cause: str,
         status: str | None = None,
         answers: tuple[QueuedCommand, str] | None = None,
+        creates: NewRun | None = None,
     ) -> tuple[Record, ...]:
         head = self._existing(run)
         if epoch != head.epoch:
             raise StaleOwner(f"run {run} now belongs to epoch {head.epoch}, not to {epoch}")
         if after != head.last_seq:
             raise AppendConflict(f"run {run} has {head.last_seq} events, not {after}")
+        if creates is not None:
+            self.create(creates.head, creates.commands)
         records = self._records[run]
         added = links(run, after, head.last_hash, events, cause=cause)
         records.extend(added)
@@ -71,6 +84,9 @@ class MemoryStore:
 
     def head(self, run: RunId) -> RunHead | None:
         return self._heads.get(run)
+
+    def heads_from(self, number: int) -> tuple[tuple[int, RunHead], ...]:
+        return tuple((own, self._heads[run]) for run, own in self._numbers.items() if own >= number)
 
     def heads(self) -> tuple[RunHead, ...]:
         return tuple(sorted(self._heads.values(), key=lambda head: (-head.created, head.run)))
@@ -100,6 +116,7 @@ class MemoryStore:
 
     def forget(self, run: RunId) -> None:
         self._heads.pop(run, None)
+        self._numbers.pop(run, None)
         self._records.pop(run, None)
         self._commands = [command for command in self._commands if command.run != run]
         self._replies = {key: reply for key, reply in self._replies.items() if key[0] != run}

@@ -19,7 +19,15 @@ from podium.adapters.stores.sqlite_errors import check_name, damage_of_log, firs
 from podium.adapters.stores.sqlite_schema import VERSION, migrate, sum_of
 from podium.adapters.stores.sqlite_triggers import MARK, SINCE, WAITING, event_of, insert_events, settle_event
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
-from podium.ports.store import AppendConflict, QueuedCommand, RunHead, StaleOwner, StoreError, TriggerEvent
+from podium.ports.store import (
+    AppendConflict,
+    NewRun,
+    QueuedCommand,
+    RunHead,
+    StaleOwner,
+    StoreError,
+    TriggerEvent,
+)
 
 BUSY_MS: Final = 10_000
 NEEDED: Final = (3, 51, 3)
@@ -122,24 +130,19 @@ class SqliteStore:
         event: TriggerEvent | None = None,
     ) -> None:
         with self._transaction:
-            if self.head(head.run) is not None:
-                raise StoreError(f"run {head.run} already exists")
-            number: int = self._db.execute("select coalesce(max(number), 0) + 1 from run").get
-            row = (
-                number,
-                head.run,
-                head.workflow,
-                head.fingerprint,
-                head.created,
-                0,
-                head.status,
-                head.source,
-            )
-            self._db.execute("insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, sum_of(row)))
-            for name, body in (commands or {}).items():
-                self._post(head.run, name, body)
+            self._create(head, commands or {})
             if event is not None:
                 settle_event(self._db, event, run=head.run)
+
+    def _create(self, head: RunHead, commands: Mapping[str, Mapping[str, Any]]) -> None:
+        if self.head(head.run) is not None:
+            raise StoreError(f"run {head.run} already exists")
+        number: int = self._db.execute("select coalesce(max(number), 0) + 1 from run").get
+        own = (number, head.run, head.workflow, head.fingerprint, head.created)
+        row = (*own, 0, head.status, head.source)
+        self._db.execute("insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, sum_of(row)))
+        for name, body in commands.items():
+            self._post(head.run, name, body)
 
     def _change(self, run: RunId, *, epoch: int | None = None, status: str | None = None) -> None:
         (row,) = self._db.execute("select * from run where run = ?", (run,))
@@ -184,6 +187,7 @@ class SqliteStore:
         cause: str,
         status: str | None = None,
         answers: tuple[QueuedCommand, str] | None = None,
+        creates: NewRun | None = None,
     ) -> tuple[Record, ...]:
         with self._transaction:
             number, current_epoch, current_status, last_seq, last_hash = self._tail(run, after)
@@ -201,6 +205,8 @@ class SqliteStore:
                 self._change(run, status=status)
             if answers is not None:
                 self._answer(*answers)
+            if creates is not None:
+                self._create(creates.head, creates.commands)
         return records
 
     def _tail(self, run: RunId, after: int) -> tuple[int, int, str, int, str | None]:
@@ -228,6 +234,10 @@ class SqliteStore:
     def heads(self) -> tuple[RunHead, ...]:
         rows = self._rows("select * from head order by created desc, run")
         return tuple(RunHead(*row[1:]) for row in rows)
+
+    def heads_from(self, number: int) -> tuple[tuple[int, RunHead], ...]:
+        rows = self._rows("select * from head where number >= ? order by number", (number,))
+        return tuple((row[0], RunHead(*row[1:])) for row in rows)
 
     def set_status(self, run: RunId, status: str) -> None:
         with self._transaction:

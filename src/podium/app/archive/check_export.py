@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from podium.app.archive.export import (
 )
 from podium.core.events import Event, RunStarted
 from podium.core.hash_chain import Record, RunId
+from podium.core.payloads import Series
 from podium.core.types import Tree
 from podium.errors import PathViolation
 from podium.fast_dataclass import dataclass
@@ -48,8 +50,41 @@ class Checked:
 
 
 def is_export(folder: Path) -> bool:
-    """Whether a folder has any file of an export."""
-    return any((folder / name).is_file() for name in (MANIFEST, EVENTS, VERDICTS, BUNDLE))
+    """Whether a folder has any file of an export, or the exports of a series."""
+    return any((folder / name).is_file() for name in (MANIFEST, EVENTS, VERDICTS, BUNDLE)) or bool(
+        _runs_below(folder)
+    )
+
+
+def _runs_below(folder: Path) -> tuple[Path, ...]:
+    if not folder.is_dir() or (folder / MANIFEST).is_file():
+        return ()
+    return tuple(sorted(path for path in folder.iterdir() if (path / MANIFEST).is_file()))
+
+
+def check_any(folder: Path) -> tuple[Checked, ...]:
+    """One export, or all runs of a series, each with its link to the run before it."""
+    below = _runs_below(folder)
+    if not below:
+        return (check_export(folder),)
+    checked = tuple(map(check_export, below))
+    hashes = {each.run: each.last_hash for each in checked if each.fault is None}
+    return tuple(
+        replace(each, fault=_link_fault(path, hashes)) if each.fault is None else each
+        for path, each in zip(below, checked, strict=True)
+    )
+
+
+def _link_fault(folder: Path, hashes: Mapping[str, str]) -> str | None:
+    link = _link(folder)
+    if link is None or hashes.get(link.previous, link.previous_hash) == link.previous_hash:
+        return None
+    return f"{EVENTS} follows another run {link.previous} than the one that was exported with it"
+
+
+def _link(folder: Path) -> Series | None:
+    started = next((event for event in _events(folder) if isinstance(event, RunStarted)), None)
+    return None if started is None else started.run.series
 
 
 def check_export(folder: Path) -> Checked:
@@ -65,7 +100,7 @@ def check_export(folder: Path) -> Checked:
         looks = (_look_at_files, _look_at_events, _look_at_definition, _look_at_trees, _look_at_verdicts)
         fault = _first(looks, folder, manifest)
         size = (len(manifest["files"]) + 1, int(manifest["events"]), len(manifest["trees"]))
-        notes = tuple(_notes(folder, manifest))
+        notes = (*(() if fault else _link_note(folder)), *_notes(folder, manifest))
         return Checked(str(manifest["run"]), *size, str(manifest["last_hash"]), digest, fault, notes)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, PathViolation) as error:
         return Checked("", 0, 0, 0, "", digest, f"{MANIFEST} cannot be read: {type(error).__name__} {error}")
@@ -146,6 +181,12 @@ def _look_at_verdicts(folder: Path, manifest: dict[str, Any]) -> str | None:
             f"the verdict of event {unbound[0]['seq']} is about tree {unbound[0]['tree']}, which is not here"
         )
     return None
+
+
+def _link_note(folder: Path) -> Iterator[str]:
+    link = _link(folder)
+    if link is not None and not (folder.parent / link.previous / MANIFEST).is_file():
+        yield f"it continues run {link.previous}, which is not here; the last event there has the hash {link.previous_hash}"
 
 
 def _notes(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:

@@ -75,7 +75,7 @@ class Exported:
 def export(
     project: Project, head: RunHead, folder: Path, on_part: Callable[[str], None] = lambda _: None
 ) -> Exported:
-    _check_place(folder)
+    check_place(folder)
     on_part("events")
     fault = project.runtime.verify(head.run).fault
     if fault is not None:
@@ -109,7 +109,7 @@ def export(
     return Exported(head.run, folder, len(files) + 1, trees, lost, hash_of(folder / MANIFEST))
 
 
-def _check_place(folder: Path) -> None:
+def check_place(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"{folder} is not a folder", hint="name another one")
     if folder.exists() and any(folder.iterdir()):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.app.run.definition import discard_unused
+from podium.app.run.series import next_of
 from podium.attempt.persons_work import BY_HAND
 from podium.core.hash_chain import RunId
 from podium.core.types import Millis
@@ -54,11 +55,25 @@ def preview(
     return tuple(run for run in expired if unlanded or run.landed or not run.refs)
 
 
-def delete(project: Project, runs: Iterable[ExpiredRun]) -> None:
-    """Delete these runs. The log is deleted last, so that an interrupted deletion can be repeated."""
+def delete(
+    project: Project, runs: Iterable[ExpiredRun], *, without_history: bool = False
+) -> dict[RunId, str]:
+    """Delete these runs, but keep their numbers in the history first; returns the runs that were refused, with reasons.
+
+    The log is deleted last, so that an interrupted deletion can be repeated. A run whose numbers cannot be kept is not
+    deleted, unless `without_history` allows it.
+    """
+    from podium.app.history.catch_up import keep
+
     refs = _refs(project)
+    refused: dict[RunId, str] = {}
     repository = find(project.root, project.paths.trees)
     for expired in runs:
+        head = project.runtime.head(expired.run)
+        fault = None if head is None or without_history else keep(project, head)
+        if fault is not None:
+            refused[expired.run] = fault
+            continue
         branches: tuple[gc.Ref, ...] = ()
         if repository is not None:
             branches = gc.finished_branches(repository, f"{BY_HAND}/{expired.run}", refs.get(expired.run))
@@ -72,12 +87,20 @@ def delete(project: Project, runs: Iterable[ExpiredRun]) -> None:
             gc.delete_branches(repository, branches)
         project.runtime.forget(expired.run)
     discard_unused(project.paths.state_dir, project.runtime.heads())
+    return refused
 
 
 def _may_go(project: Project, head: RunHead, before: Millis, now: Millis | None) -> bool:
     ended = head.status not in RUNNING
     is_old = head.created < before or (now is not None and _expires(project, head.run) < now)
-    return ended and is_old and not project.runtime.is_owned(head.run)
+    may_go = ended and is_old and not project.runtime.is_owned(head.run)
+    return may_go and not _is_needed(project, head)
+
+
+def _is_needed(project: Project, head: RunHead) -> bool:
+    """Whether the run that continues this one has not begun: until then, only this run keeps its files in git."""
+    following = next_of(project.runtime, head)
+    return following is not None and not following.last_seq
 
 
 def _expires(project: Project, run: RunId) -> float:

@@ -29,7 +29,6 @@ PURPOSES: Final[Mapping[str, Purpose]] = {
 """What a template runs by default, and the purpose of it."""
 
 CHANGE: Final = """\
-# yaml-language-server: $schema=podium.schema.json
 podium: 1
 name: change
 description: One change, planned, made, proven, judged, and landed after your yes.

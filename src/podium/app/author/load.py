@@ -86,6 +86,10 @@ class LoadedWorkflow:
         checked = Checked(self.file, in_order(check_values(self.context, inputs)))
         if checked.errors:
             raise _mistakes(checked)
+        if self.workflow.has_computed:
+            from podium.app.values import check_settings
+
+            check_settings(self.workflow, inputs)
 
 
 def load_workflow(

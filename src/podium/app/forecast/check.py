@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from podium.app.run.cost_history import History, Use, fitting
-from podium.app.values import assumed
+from podium.app.values import as_foreseen, assumed
 from podium.core.addresses import FINALLY
 from podium.core.ledger import without_reserve
 from podium.core.model import Agent, Step, Workflow
@@ -37,7 +37,7 @@ class Price(NamedTuple):
 
 def check_plan(workflow: Workflow, values: Mapping[str, Any], history: History | None = None) -> int | None:
     """The calls of the worst case, or None if only the run can tell; raises ConfigurationError for a pointless run."""
-    inputs = assumed(workflow, values)
+    workflow, inputs = as_foreseen(workflow, values), assumed(workflow, values)
     most_calls = bound_of(workflow, inputs, calls)
     reasons = refusals_of(workflow, inputs, history, most_calls)
     if reasons:

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from podium.app.forecast.check import Price, bound_of, pricing, refusals_of, weights_of
 from podium.app.run.cost_history import History
-from podium.app.values import assumed
+from podium.app.values import as_foreseen, assumed
 from podium.core.addresses import ADVICE, child, without_numbers
-from podium.core.model import Call, Step, Workflow
+from podium.core.model import Call, Continue, Step, Workflow
 from podium.core.state import Leaf, State
 from podium.core.types import Address
 from podium.fast_dataclass import dataclass
@@ -43,6 +43,16 @@ class Range(NamedTuple):
     """The limit that bounds the worst case."""
 
 
+class PlannedSeries(NamedTuple):
+    """The step by which a run continues as a new one, and what bounds the series."""
+
+    step: str
+    max: int | None
+    """How many runs there may be; None if the file does not say, or only when the run comes to the step."""
+    per: str
+    """Whether the limits are for the series or for each run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     workflow: str
@@ -54,10 +64,12 @@ class Plan:
     refusals: tuple[str, ...] = ()
     repairs: Mapping[str, int] = field(default_factory=dict)
     """By the address of the step: how many answers of one attempt may be asked for again, each with a call."""
+    series: PlannedSeries | None = None
+    """If a run may continue as a new one: everything else here is about one run."""
 
 
 def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None = None) -> Plan:
-    inputs = assumed(workflow, values)
+    workflow, inputs = as_foreseen(workflow, values), assumed(workflow, values)
     prices: dict[str, Price] = {}
     repairs: dict[str, int] = {}
     known_price = pricing(workflow, history, prices)
@@ -77,7 +89,18 @@ def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None 
         ranges[unit] = Range(min(lowest[unit], ceiling), min(likely[unit], ceiling), most, cut)
     refusals = refusals_of(workflow, inputs, history, bounds["calls"])
     way = _longest_path(workflow, inputs, bounds["calls"])
-    return Plan(workflow.name, ranges, way, prices, refusals, repairs)
+    return Plan(workflow.name, ranges, way, prices, refusals, repairs, series_of(workflow))
+
+
+def series_of(workflow: Workflow) -> PlannedSeries | None:
+    """The plan is that of one run; this is what it says of the others."""
+    steps = [(step, step.verb) for step in workflow.body.steps if isinstance(step.verb, Continue)]
+    if not steps:
+        return None
+    counts = [verb.max for _, verb in steps]
+    most = max((count for count in counts if isinstance(count, int)), default=None)
+    is_known = all(isinstance(count, int) for count in counts)
+    return PlannedSeries(steps[0][0].name, most if is_known else None, workflow.limits.per)
 
 
 class Likely(NamedTuple):
@@ -89,6 +112,7 @@ def likely_use(workflow: Workflow, values: Mapping[str, Any], history: History) 
     """What a run is likely to use, from few simulated runs; None for a file that takes long to simulate."""
     if sum(1 for _ in all_steps(workflow)) > MAX_STEPS_AT_START:
         return None
+    workflow = as_foreseen(workflow, values)
     price = pricing(workflow, history, {})
     weights: dict[Unit, AttemptCost] = {"calls": calls, "usd": weights_of("usd", price)[1]}
     likely = _likely(workflow, assumed(workflow, values), weights, RUNS_AT_START)

@@ -9,18 +9,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from anyio import to_thread
 
 from podium.app.query.logs import log_files
-from podium.app.values import assumed
+from podium.app.values import as_foreseen, assumed
 from podium.attempt.agent.resolve import NoAgent, resolve_agent
 from podium.attempt.agent.run import agent_attempt_of
 from podium.attempt.host import Host
 from podium.attempt.prompt.build import render_prompt
-from podium.attempt.prompt.packed_files import BYTES_PER_TOKEN
 from podium.core.addresses import ROOT
 from podium.core.events import AttemptStarted, Event
 from podium.core.model import Agent, Workflow
@@ -28,11 +27,15 @@ from podium.core.state import State
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
 from podium.files.project_paths import ProjectPaths
+from podium.git.repository import tree_of
 from podium.simulate.run import simulate
 from podium.simulate.scripted_world import ScriptedWorld
 from podium.tasks.build import attempt_task
+from podium.tasks.task import AttemptTask
 from podium.views.run.view import RunView, steps_named
 from podium.workflow.scripted.cast import NO_CAST, read_cast
+
+BYTES_PER_TOKEN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +58,9 @@ class PromptRecord:
 
 def told_in_run(paths: ProjectPaths, view: RunView, step: str, attempt: int | None = None) -> PromptRecord:
     """The newest attempt of a step, or the given one."""
-    files = {
-        (file.step, file.attempt, file.path.name): file.path
-        for file in log_files(paths, view, step)
-        if file.path is not None
-    }
-    prompts = [key for key in files if key[2] == "prompt.md" and attempt in (None, key[1])]
-    # The name of a step also matches its judges; they are meant only by their own address.
-    own = {each.path for each in steps_named(view, step)}
-    matches = [key for key in prompts if key[0] in own] or [key for key in prompts if "#" not in key[0]]
-    if not matches:
-        which = f"attempt {attempt} of " if attempt else ""
-        raise ConfigurationError(
-            f'no prompt was kept of {which}"{step}" in run {view.run}',
-            hint="it has no agent, has not begun, or `record.prompts` is off",
-        )
-    path, number, _ = matches[-1]
-    system = files.get((path, number, "system.md"))
-    ended = files.get((path, number, "attempt.json"))
+    path, number, files = logged_attempt(paths, view, step, attempt, "prompt.md")
+    system = files.get("system.md")
+    ended = files.get("attempt.json")
     facts = json.loads(ended.read_text("utf-8")) if ended is not None else {}
     return PromptRecord(
         step=path,
@@ -82,8 +70,33 @@ def told_in_run(paths: ProjectPaths, view: RunView, step: str, attempt: int | No
         agent=facts.get("agent"),
         model=facts.get("model"),
         system="" if system is None else system.read_text("utf-8"),
-        prompt=files[path, number, "prompt.md"].read_text("utf-8"),
+        prompt=files["prompt.md"].read_text("utf-8"),
     )
+
+
+def logged_attempt(
+    paths: ProjectPaths, view: RunView, step: str, attempt: int | None, name: str
+) -> tuple[str, int, Mapping[str, Path]]:
+    """The newest attempt of a step that has a file with this name, or the given one: its path, number and files."""
+    files = {
+        (file.step, file.attempt, file.path.name): file.path
+        for file in log_files(paths, view, step)
+        if file.path is not None
+    }
+    logged = [key for key in files if key[2] == name and attempt in (None, key[1])]
+    # The name of a step also matches its judges; they are meant only by their own address.
+    own = {each.path for each in steps_named(view, step)}
+    matches = [key for key in logged if key[0] in own] or [key for key in logged if "#" not in key[0]]
+    if not matches:
+        which = f"attempt {attempt} of " if attempt else ""
+        raise ConfigurationError(
+            f'no {"prompt" if name == "prompt.md" else "packed context"} was kept of {which}"{step}" in run {view.run}',
+            hint="it has no agent, has not begun, or `record.prompts` is off"
+            if name == "prompt.md"
+            else "it has no context, has not begun, or `record.inputs` is off",
+        )
+    path, number, _ = matches[-1]
+    return path, number, {key[2]: file for key, file in files.items() if key[:2] == (path, number)}
 
 
 def told_by_file(
@@ -94,11 +107,11 @@ def told_by_file(
     cast: Path | None,
     host: Host,
 ) -> PromptRecord:
-    state, started = _reached(workflow, step, inputs, cast)
+    state, started = first_attempt(workflow, step, inputs, cast)
     return anyio.run(_worked_out, state, started, host)
 
 
-def _reached(
+def first_attempt(
     workflow: Workflow, step: str, inputs: Mapping[str, Any], cast: Path | None
 ) -> tuple[State, AttemptStarted]:
     """The simulated run at the moment when an agent is first called at this step."""
@@ -113,7 +126,7 @@ def _reached(
                     reached.append((state, event))
 
     world = ScriptedWorld(NO_CAST if cast is None else read_cast(cast))
-    simulate(workflow, world, inputs=assumed(workflow, inputs), on_turn=look)
+    simulate(as_foreseen(workflow, inputs), world, inputs=assumed(workflow, inputs), on_turn=look)
     if not reached:
         places = ", ".join(agents) or "none"
         raise ConfigurationError(
@@ -142,9 +155,22 @@ def _ends_with(path: str, step: str) -> bool:
     return f"/{path}".endswith(f"/{step}")
 
 
+def attempt_at_start(state: State, started: AttemptStarted, host: Host) -> AttemptTask:
+    """The task on the commit that a run would start from, because the trees of a rehearsal do not exist.
+
+    Outside of git, files are looked up in the project's folder.
+    """
+    tree = None if host.repository is None else tree_of(host.repository, host.base_commit)
+    task = attempt_task(replace(started, start=tree, base=tree), state)
+    review = task.agent_work.review
+    if review is not None:
+        review = replace(review, base=tree, last_round=None)
+    return replace(task, work=replace(task.agent_work, run_start=tree, review=review))
+
+
 async def _worked_out(state: State, started: AttemptStarted, host: Host) -> PromptRecord:
-    # The trees of a rehearsal exist nowhere; what is looked up is looked up in the project's folder.
-    attempt = await agent_attempt_of(attempt_task(replace(started, start=None, base=None), state), host)
+    task = await to_thread.run_sync(attempt_at_start, state, started, host)
+    attempt = await agent_attempt_of(task, host)
     by_hand, config = attempt.verb.by_hand, attempt.work.config
     worker = None if by_hand else resolve_agent(host, config, attempt.step, attempt.started, attempt.names)
     if isinstance(worker, NoAgent):

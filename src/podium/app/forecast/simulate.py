@@ -8,7 +8,7 @@ from typing import Any
 
 from podium.app.forecast.check import past_uses
 from podium.app.run.cost_history import History, usual_of
-from podium.app.values import assumed
+from podium.app.values import as_foreseen, assumed
 from podium.core.model import Workflow
 from podium.fast_dataclass import dataclass
 from podium.simulate.random_world import Odds
@@ -35,6 +35,7 @@ def rehearse(
     env: Mapping[str, str] | None = None,
 ) -> Rehearsal:
     """One run in which everybody says what the cast says, and everything else goes well."""
+    workflow = as_foreseen(workflow, inputs)
     world = ScriptedWorld(NO_CAST if cast is None else read_cast(cast))
     run = simulate(workflow, world, inputs=assumed(workflow, inputs), env=env)
     rules = () if cast is None else world.unmatched_rules()
@@ -56,6 +57,7 @@ def forecast(
     history: History | None = None,
 ) -> RunStatistics:
     """What many runs with ordinary luck amount to; calls use what they used in earlier runs, as in `podium plan`."""
+    workflow = as_foreseen(workflow, inputs)
     return simulate_runs(
         workflow,
         seeds=seeds,

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from podium.core.types import CONTINUING_OUTCOMES
+from podium.core.types import CONTINUING_OUTCOMES, Address
 from podium.files.project_paths import ProjectPaths
 from podium.views.plain import as_text, encode_utf8
+from podium.views.run.labels import label_address, labelled, labelled_step, labels_in
 from podium.views.run.view import RunView, StepView, steps_named
 from podium.views.run.why import review_text
 
@@ -32,9 +33,13 @@ class LogFile(NamedTuple):
     is_activity: bool = False
     """Whether it lists what an agent did, and is printed as lines for a person who follows it."""
 
+    label: str = ""
+    """The step in the words of the author of the file, if they are others."""
+
     @property
     def title(self) -> str:
-        where = f"{self.step} attempt {self.attempt}" if self.attempt else self.step
+        step = self.label or self.step
+        where = f"{step} attempt {self.attempt}" if self.attempt else step
         if self.is_activity:
             return f"{where}: activity"
         return f"{where}: {self.name if self.path is None else self.path.name}"
@@ -51,16 +56,20 @@ def log_files(
     folder = paths.run_dir(view.run)
     steps = tuple(each for each in _chosen(view, step) if not failed or _has_failed(each))
     logs = tuple(file for each in steps for file in _of_step(folder, each))
+    labels = labels_in(view)
     if live:
-        return tuple(_followed(logs))
-    return (*_explanations(view, steps), *logs) if failed else logs
+        logs = tuple(_followed(logs))
+    elif failed:
+        logs = (*_explanations(view, steps, labels), *logs)
+    return tuple(log._replace(label=label_address(Address(log.step), labels)) for log in logs)
 
 
-def _explanations(view: RunView, steps: tuple[StepView, ...]) -> Iterator[LogFile]:
+def _explanations(view: RunView, steps: tuple[StepView, ...], labels: Mapping[str, str]) -> Iterator[LogFile]:
     """Why the run and its steps failed: all reasons together, then the part of each output that shows it."""
     origins = tuple(each for each in steps if _is_origin(each))
-    lines = dict.fromkeys(f"{each.path}: {each.why}" for each in origins)
-    reasons = "".join(f"{line}\n" for line in dict.fromkeys((*filter(None, (view.why,)), *lines)))
+    shown = (labelled_step(each, labels) for each in origins)
+    lines = dict.fromkeys(f"{each.path}: {each.why}" for each in shown)
+    reasons = "".join(f"{line}\n" for line in dict.fromkeys((*filter(None, (labelled(view).why,)), *lines)))
     if reasons:
         yield LogFile("", 0, None, reasons, REASONS)
     for each in origins:

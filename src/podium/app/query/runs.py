@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from podium.core.events import Event
 from podium.core.hash_chain import Record, RunId
-from podium.core.types import Millis, RunStatus
-from podium.errors import PodiumError
+from podium.core.types import Address, Millis, RunStatus
+from podium.errors import ConfigurationError, PodiumError
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead
 from podium.runtime.records import event_of, events_of, is_replay
@@ -24,6 +24,7 @@ from podium.views.run.view import RunView, ViewStatus, with_status
 if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.core.model import Workflow
+    from podium.views.pictures.states import NodeState
 
 ENDED: Final[tuple[RunStatus, ...]] = get_args(RunStatus)
 UNOWNED: Final[dict[str, ViewStatus]] = {"running": "interrupted", "waiting": "parked"}
@@ -59,7 +60,7 @@ def _summary(project: Project, head: RunHead) -> RunView:
     builder = RunViewBuilder()
     records = project.runtime.events(head.run)
     builder.feed(event_of(record) for record in records if record.type in _OF_THE_WHOLE)
-    if _is_left(project.runtime, head):
+    if is_left(project.runtime, head):
         builder.leave()
     return _with_status(project.runtime, builder.view()._replace(seq=head.last_seq), head)
 
@@ -67,7 +68,7 @@ def _summary(project: Project, head: RunHead) -> RunView:
 def show(project: Project, head: RunHead) -> RunView:
     """One run with its steps."""
     events = events_of(project.runtime.events(head.run))
-    view = run_view(events, left=_is_left(project.runtime, head))
+    view = run_view(events, left=is_left(project.runtime, head))
     stored = read_stored(project.paths.run_dir(head.run))
     shown = with_stored(view, stored)
     # The stored view has the questions in words, but may be half a second behind the log.
@@ -79,7 +80,7 @@ def show(project: Project, head: RunHead) -> RunView:
     return _with_status(project.runtime, shown, head)
 
 
-def _is_left(runtime: Runtime, head: RunHead) -> bool:
+def is_left(runtime: Runtime, head: RunHead) -> bool:
     """Whether the run has not ended and no living process drives it."""
     return head.status not in ENDED and not runtime.is_owned(head.run)
 
@@ -108,6 +109,19 @@ def definition_of(project: Project, head: RunHead) -> Workflow | None:
     except (PodiumError, OSError, TypeError, ValueError):
         return None
     return workflow if workflow.fingerprint == head.fingerprint else None
+
+
+def picture(project: Project, head: RunHead) -> tuple[Workflow, Mapping[Address, NodeState]]:
+    """The workflow of a run, and how far each of its steps is."""
+    from podium.views.pictures.states import states_of
+
+    workflow = definition_of(project, head)
+    if workflow is None:
+        raise ConfigurationError(
+            f"the workflow that run {head.run} was started with cannot be read any more",
+            hint=f"podium show {head.run} lists its steps",
+        )
+    return workflow, states_of(show(project, head))
 
 
 def _with_status(runtime: Runtime, view: RunView, head: RunHead) -> RunView:
@@ -174,5 +188,5 @@ def costs(runtime: Runtime, heads: Sequence[RunHead], by: By) -> CostReport:
 
 def _log_of(runtime: Runtime, head: RunHead) -> RunLog:
     records = (record for record in runtime.events(head.run) if record.type in CHARGING)
-    left = _is_left(runtime, head)
+    left = is_left(runtime, head)
     return RunLog(head.run, head.workflow, map(event_of, records), left, is_replay(head))

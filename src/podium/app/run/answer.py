@@ -15,7 +15,8 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError
 from podium.ports.runtime import ManualWorkDone
-from podium.views.plain import one_line
+from podium.views.plain import one_line, short_id
+from podium.views.run.labels import label_address, labels_in, native_address
 from podium.views.run.view import Pending, RunView, StepView
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 PLAIN: Final = ("approve",)
 """What a plain approval means; for a question of the engine itself, which offers several actions, it would be a guess."""
+
+SHORTEST_TREE: Final = 7
+"""How many characters of a tree's id a person has to give, so that two trees cannot be mixed up."""
 
 NO: Final = ("reject", "fail", "halt", "abort")
 
@@ -32,9 +36,12 @@ class Answer(NamedTuple):
 
     message: Approve | ManualWorkDone
     word: str
+    shown: str
+    """The address of the step in the words of the author of the file."""
 
     def __str__(self) -> str:
-        return f"{self.message.path}: {self.word} by {self.message.by}"
+        word = "approved" if self.word == "approve" else self.word
+        return f"{self.shown}: {word} by {self.message.by}"
 
 
 def approval(
@@ -46,76 +53,90 @@ def approval(
     action: str | None = None,
     feedback: str = "",
     details: Mapping[str, str] | None = None,
+    tree: str | None = None,
 ) -> Answer:
     """Approve, or take another action that the question offers; work by hand is reported as done.
 
-    Details belong to a decision about the breaker: `retry_from`, `use_output`.
+    Details belong to a decision about the breaker: `retry_from`, `use_output`. `tree` is what the person looked at.
     """
-    question = open_question(view_of(project, run).pending, step, _is_asked, run)
+    view = view_of(project, run)
+    question = open_question(view, step, _is_asked)
+    _check_seen(view, question, tree)
     if question.kind == "by_hand":
-        return Answer(ManualWorkDone(question.path, by, feedback), action or "done")
+        return Answer(ManualWorkDone(question.path, by, feedback), action or "done", _shown(view, question))
     if "answer" in question.actions and (action is None or (action == "answer" and not feedback)):
         raise ConfigurationError(
-            f"{question.path} asks for a value: {question.question}",
-            hint=f"podium answer VALUE {_place(run, question)}",
+            f"{_shown(view, question)} asks for a value: {question.question}",
+            hint=f"podium answer VALUE {_place(view, question)}",
         )
     if action is None and question.actions[0] not in PLAIN:
         choices = ", ".join(question.actions)
         raise ConfigurationError(
-            f"{question.path} asks what to do: {question.question}",
-            hint=f"podium approve {_place(run, question)} --action WORD, one of {choices}",
+            f"{_shown(view, question)} asks what to do: {question.question}",
+            hint=f"podium approve {_place(view, question)} --action WORD, one of {choices}",
         )
     if details and question.kind != "advice":
         raise ConfigurationError(
-            f"{question.path} does not ask how to continue, so --from and --use do not apply",
-            hint=f"podium approve {_place(run, question)}",
+            f"{_shown(view, question)} does not ask how to continue, so --from and --use do not apply",
+            hint=f"podium approve {_place(view, question)}",
         )
     word = action or question.actions[0]
+    value = {key: native_address(step, labels_in(view)) for key, step in (details or {}).items()} or None
     return Answer(
-        Approve(question.path, word, by, feedback, dict(details) if details else None, question.tree), word
+        Approve(question.path, word, by, feedback, value, question.tree), word, _shown(view, question)
     )
 
 
 def rejection(
-    project: Project, run: RunId, step: str | None, *, by: str, feedback: str = "", abort: bool = False
+    project: Project,
+    run: RunId,
+    step: str | None,
+    *,
+    by: str,
+    feedback: str = "",
+    abort: bool = False,
+    tree: str | None = None,
 ) -> Answer:
     view = view_of(project, run)
     noticed = None if abort else _passed_by_notice(view, step)
     if noticed is not None:
-        return Answer(Approve(noticed.path, "reject", by, feedback), "vetoed")
-    question = open_question(view.pending, step, _is_asked, run)
+        return Answer(Approve(noticed.path, "reject", by, feedback), "vetoed", _shown(view, noticed))
+    question = open_question(view, step, _is_asked)
+    _check_seen(view, question, tree)
+    shown = _shown(view, question)
     if question.kind == "by_hand":
-        return Answer(ManualWorkDone(question.path, by, feedback, failed=True), "rejected")
+        return Answer(ManualWorkDone(question.path, by, feedback, failed=True), "rejected", shown)
     words = ("abort", *NO) if abort else NO
     action = next((word for word in words if word in question.actions), None)
     if action is None:
         raise ConfigurationError(
-            f"{question.path} is a question with the answers {', '.join(question.actions)}",
-            hint=f"podium approve {_place(run, question)} --action WORD",
+            f"{shown} is a question with the answers {', '.join(question.actions)}",
+            hint=f"podium approve {_place(view, question)} --action WORD",
         )
-    return Answer(Approve(question.path, action, by, feedback, None, question.tree), "rejected")
+    return Answer(Approve(question.path, action, by, feedback, None, question.tree), "rejected", shown)
 
 
 def _passed_by_notice(view: RunView, step: str | None) -> StepView | None:
     """The newest visit of a step that passed without an answer: rejecting it is a veto, if it was a notice."""
+    step = None if step is None else native_address(step, labels_in(view))
     if step is None or any(step in (each.path, _name(each.path)) for each in view.pending):
         return None
     named = [each for each in view.steps if step in (each.path, _name(each.path))]
     return named[-1] if named and named[-1].outcome == "passed" else None
 
 
-def value_answer(project: Project, run: RunId, step: str | None, *, by: str, value: Any) -> Answer:
+def value_answer(
+    project: Project, run: RunId, step: str | None, *, by: str, value: Any, tree: str | None = None
+) -> Answer:
     """The value that a question asks for, or the result of work by hand."""
-    question = open_question(
-        view_of(project, run).pending,
-        step,
-        _takes_value,
-        run,
-    )
+    view = view_of(project, run)
+    question = open_question(view, step, _takes_value)
+    _check_seen(view, question, tree)
+    shown = _shown(view, question)
     if question.kind == "by_hand":
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return Answer(ManualWorkDone(question.path, by, text, value), "answered")
-    return Answer(Approve(question.path, "answer", by, "", value, question.tree), "answered")
+        return Answer(ManualWorkDone(question.path, by, text, value), "answered", shown)
+    return Answer(Approve(question.path, "answer", by, "", value, question.tree), "answered", shown)
 
 
 def waiting_run(project: Project, *, for_value: bool = False) -> RunId | None:
@@ -128,7 +149,7 @@ def waiting_run(project: Project, *, for_value: bool = False) -> RunId | None:
     runs = list(dict.fromkeys(each.view.run for each in questions))
     if len(runs) > 1:
         lines = "".join(
-            f"\n  {each.view.run} {shlex.quote(each.pending.path)}: {one_line(each.pending.question, 80)}"
+            f"\n  {_place(each.view, each.pending)}: {one_line(each.pending.question, 80)}"
             for each in questions
         )
         raise ConfigurationError(
@@ -151,47 +172,71 @@ def view_of(project: Project, run: RunId) -> RunView:
     return show(project, project.run(run))
 
 
-def open_question(
-    pending: tuple[Pending, ...], step: str | None, is_meant: Callable[[Pending], bool], run: str
-) -> Pending:
+def open_question(view: RunView, step: str | None, is_meant: Callable[[Pending], bool]) -> Pending:
     """The question that is meant; without a name there must be exactly one."""
+    pending, run = view.pending, view.run
     candidates = [each for each in pending if is_meant(each)]
     if step is not None:
-        named = [each for each in candidates if each.path == step or _name(each.path) == step]
+        path = native_address(step, labels_in(view))
+        named = [each for each in candidates if path in (each.path, _name(each.path))]
         if len(named) == 1:
             return named[0]
         if not named:
-            _check_kind([each for each in pending if step in (each.path, _name(each.path))], run)
+            _check_kind([each for each in pending if path in (each.path, _name(each.path))], view)
             raise ConfigurationError(
                 f'"{step}" of run {run} does not wait for an answer',
-                hint=_list(candidates),
+                hint=_list(candidates, view),
                 code="not_waiting",
             )
         candidates = named
     if not candidates:
-        _check_kind(pending, run)
+        _check_kind(pending, view)
         raise ConfigurationError(
             f"run {run} is not waiting for an answer", hint=f"see: podium show {run}", code="not_waiting"
         )
     if len(candidates) > 1:
-        raise ConfigurationError(f"run {run} waits for several answers; name one", hint=_list(candidates))
+        raise ConfigurationError(
+            f"run {run} waits for several answers; name one", hint=_list(candidates, view)
+        )
     return candidates[0]
 
 
-def _check_kind(others: Sequence[Pending], run: str) -> None:
+def _check_seen(view: RunView, question: Pending, tree: str | None) -> None:
+    """Raises if a person looked at another tree than the one that the question is about now."""
+    if tree is None:
+        return
+    if question.tree is None:
+        raise ConfigurationError(
+            f"{_shown(view, question)} asks about no files, so --tree does not apply",
+            hint=f"podium inbox shows what {view.run} asks",
+        )
+    if len(tree) < SHORTEST_TREE or not question.tree.startswith(tree):
+        raise ConfigurationError(
+            f"the files changed after you looked at {_shown(view, question)}: it is about tree "
+            f"{short_id(question.tree)} now, not {short_id(tree)}",
+            hint=f"look again: podium diff {_place(view, question)}",
+            code="stale",
+        )
+
+
+def _check_kind(others: Sequence[Pending], view: RunView) -> None:
     """Raises for a value where the question offers actions instead."""
     question = next((each for each in others if each.actions), None)
     if question is not None:
         choices = ", ".join(question.actions)
         raise ConfigurationError(
-            f"{question.path} asks for no value, but for one of {choices}: {question.question}",
-            hint=f"podium approve {_place(run, question)} --action WORD",
+            f"{_shown(view, question)} asks for no value, but for one of {choices}: {question.question}",
+            hint=f"podium approve {_place(view, question)} --action WORD",
         )
 
 
-def _place(run: str, pending: Pending) -> str:
+def _place(view: RunView, pending: Pending) -> str:
     """Quoted for a shell: the addresses of the engine's own questions contain a `#`."""
-    return f"{run} {shlex.quote(pending.path)}"
+    return f"{view.run} {shlex.quote(_shown(view, pending))}"
+
+
+def _shown(view: RunView, place: Pending | StepView) -> str:
+    return label_address(place.path, labels_in(view))
 
 
 def _is_asked(pending: Pending) -> bool:
@@ -202,5 +247,9 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2].partition("~")[0]
 
 
-def _list(pending: list[Pending]) -> str:
-    return "it waits at: " + ", ".join(each.path for each in pending) if pending else "it waits for no answer"
+def _list(pending: list[Pending], view: RunView) -> str:
+    return (
+        "it waits at: " + ", ".join(_shown(view, each) for each in pending)
+        if pending
+        else "it waits for no answer"
+    )

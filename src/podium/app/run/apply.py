@@ -63,7 +63,7 @@ def apply(project: Project, run: RunId, *, branch: str | None = None, message: s
     host = prepared.host
     if host.repository is None:
         raise ConfigurationError(
-            "not a git repository: there is no branch to apply the run to",
+            "not a git repository, so the run cannot be applied to a branch",
             hint="the work is in your files already",
         )
     events = events_of(project.runtime.events(run))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 
+from podium.app.run.series import finish_previous, prepare_next
+from podium.core.addresses import ROOT
 from podium.core.events import RunStarted
 from podium.core.hash_chain import RunId
 from podium.core.messages import Cancel, Command
@@ -47,6 +49,11 @@ class InterruptPrompt:
     tell: Callable[[str], None]
 
 
+def always(_: State) -> bool:
+    """For observers of whole series."""
+    return True
+
+
 class Observer(NamedTuple):
     """What accompanies a run that is driven."""
 
@@ -60,6 +67,8 @@ class Observer(NamedTuple):
     """With it a first SIGINT only asks, and a second one cancels the run."""
     on_baseline: OnBaseline | None = None
     """Called with each gate that does not pass on the tree that the run starts from; such gates run meanwhile."""
+    follows: Callable[[State], bool] = always
+    """Whether to drive the run that continues this one, too."""
 
 
 NO_OBSERVER: Final = Observer()
@@ -75,40 +84,84 @@ async def drive(
 ) -> State:
     """Drive a run until it ends or can be released; `commands` are followed first.
 
+    A run that continues as a new one is followed by that one; the state is that of the last run.
+
     With `signals`, SIGINT, SIGTERM and SIGHUP are handled here: Interrupted is raised when everything that this process
     had started is gone.
     """
     state: State | None = None
+    prepared: PreparedRun | None = None
     # Until everything is gone: otherwise a second SIGTERM would end this process while it ends the others.
     listening = anyio.open_signal_receiver(*SIGNALS) if signals else nullcontext()
     try:
         with listening as received:
             async with anyio.create_task_group() as group:
+                interrupts = _Interrupts(project.runtime, run, observer.prompt)
                 if received is not None:
-                    interrupts = _Interrupts(project.runtime, run, observer.prompt)
                     group.start_soon(_stop_on_signal, received, group.cancel_scope, interrupts)
                 if observer.beside is not None:
                     group.start_soon(observer.beside)
-                state = await project.runtime.drive(
-                    run,
-                    *commands,
-                    park=park,
-                    on_turn=_with_baseline(project, group, observer),
-                    on_progress=observer.on_progress,
+                await finish_previous(project, run)
+                on_turn = _with_baseline(project, group, observer)
+                reached = await _drive_one(
+                    project, run, *commands, park=park, observer=observer, on_turn=on_turn
                 )
+                while reached.ended is not None and reached.ended.continued_by and observer.follows(reached):
+                    run = interrupts.run = await _next(project, run, reached)
+                    interrupts.repeat()
+                    reached = await _drive_one(project, run, park=park, observer=observer, on_turn=on_turn)
+                state = reached
                 group.cancel_scope.cancel()
     except BaseExceptionGroup as errors:
         # The caller does not know that several tasks do the work.
         raise _first(errors) from errors
     finally:
         # A service drives many runs, one after another.
-        project.driven.pop(run, None)
+        prepared = project.driven.pop(run, None)
     if state is None:
         raise Interrupted(
             f"interrupted; run {run} is not over",
             hint=f"resume it: podium resume {run}   end it: podium cancel {run}",
         )
+    if prepared is not None:
+        _add_to_history(project, run, state, prepared)
     return state
+
+
+def _add_to_history(project: Project, run: RunId, state: State, prepared: PreparedRun) -> None:
+    if state.ended is not None and _has_called(state, prepared):
+        from podium.app.history.catch_up import add_run
+
+        add_run(project, run)
+
+
+def _has_called(state: State, prepared: PreparedRun) -> bool:
+    """Whether the run called real agents, so that its numbers say something."""
+    book = state.ledgers[ROOT]
+    return not prepared.host.context.agents_simulated and bool(book.spent.calls or book.unknown_calls)
+
+
+def _drive_one(
+    project: Project,
+    run: RunId,
+    *commands: Command,
+    park: Park,
+    observer: Observer,
+    on_turn: OnTurn | None,
+) -> Awaitable[State]:
+    on_progress = observer.on_progress
+    return project.runtime.drive(run, *commands, park=park, on_turn=on_turn, on_progress=on_progress)
+
+
+async def _next(project: Project, run: RunId, state: State) -> RunId:
+    """The run that continues this one, prepared with the definition that is loaded."""
+    assert state.ended is not None
+    following, driven = RunId(state.ended.continued_by), project.driven.pop(run, None)
+    if driven is not None:
+        _add_to_history(project, run, state, driven)
+        # It calls git, which blocks.
+        await anyio.to_thread.run_sync(prepare_next, project, following, driven)
+    return following
 
 
 def _with_baseline(project: Project, group: TaskGroup, observer: Observer) -> OnTurn | None:
@@ -154,6 +207,14 @@ class _Interrupts:
     prompt: InterruptPrompt | None
     count: int = 0
 
+    def repeat(self) -> None:
+        """The run that a person wanted to cancel has just continued as this one, so this one is cancelled."""
+        if self.prompt is not None and self.count > 1:
+            self._cancel(self.prompt)
+
+    def _cancel(self, prompt: InterruptPrompt) -> None:
+        self.runtime.post(self.run, Cancel(prompt.by, "Ctrl-C"), key=f"interrupt-{uuid.uuid4().hex}")
+
     def keeps_driving(self) -> bool:
         """Whether the run is still driven after one more interrupt."""
         self.count += 1
@@ -168,8 +229,7 @@ class _Interrupts:
             self.prompt.tell(
                 f"run {self.run}: cancelling; Ctrl-C once more leaves it to: podium resume {self.run}"
             )
-            key = f"interrupt-{uuid.uuid4().hex}"
-            self.runtime.post(self.run, Cancel(self.prompt.by, "Ctrl-C"), key=key)
+            self._cancel(self.prompt)
         return True
 
 

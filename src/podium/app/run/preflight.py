@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from podium.attempt.host import Host
@@ -81,16 +82,24 @@ def _has_models(step: Step, workflow: Workflow, agents: Agents) -> bool:
 
 
 def agents_not_ready(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
-    """One line per step whose agents all lack a key or a login; `env` is the user's."""
-    return tuple(
-        dict.fromkeys(line for step in top_steps(workflow) for line in _unready(step, workflow, agents, env))
-    )
+    """One line per agent that lacks a program, a key or a login, with the steps that need it; `env` is the user's."""
+    steps: dict[str, dict[str, None]] = {}
+    for step in top_steps(workflow):
+        for reason, name in _unready(step, "", workflow, agents, env):
+            steps.setdefault(reason, {})[name] = None
+    return tuple(f"{reason}; needed by {', '.join(names)}" for reason, names in steps.items())
 
 
 def agents_in_use(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the agents without which a step could not work: its only one, as far as the file tells."""
     likely = (_likely(verb, inner.config, agents, env) for _, verb, inner in agent_steps(workflow))
     return tuple(dict.fromkeys(next(iter(kinds)) for kinds in likely if len(kinds) == 1))
+
+
+def agents_named(workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of all agents that may work in it, as far as the file tells."""
+    likely = (_likely(verb, inner.config, agents, env) for _, verb, inner in agent_steps(workflow))
+    return tuple(dict.fromkeys(name for kinds in likely for name in kinds))
 
 
 def unusable_keys(workflow: Workflow, host: Host) -> tuple[str, ...]:
@@ -148,17 +157,24 @@ def agent_steps(workflow: Workflow) -> Iterator[tuple[Address, Agent, Workflow]]
             yield at, _workers(step.verb, step), inner
 
 
-def _unready(step: Step, workflow: Workflow, agents: Agents, env: Mapping[str, str]) -> Iterator[str]:
+def _unready(
+    step: Step, inside: str, workflow: Workflow, agents: Agents, env: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """What the only agents of a step lack, and the step; also of the steps inside."""
+    path = f"{inside}{step.name}"
     if isinstance(step.verb, Call):
-        yield from agents_not_ready(step.verb.workflow, agents, env)
+        for called in top_steps(step.verb.workflow):
+            yield from _unready(called, f"{path}/", step.verb.workflow, agents, env)
     if isinstance(step.verb, Agent) and not step.verb.by_hand:
         kinds = _likely(_workers(step.verb, step), workflow.config, agents, env)
         configured = workflow.config.agents
         wants = [wanting(agents[kind], configured.get(name, {}), env) for name, kind in kinds.items()]
         if wants and all(wants):
-            yield f"{_named(step)}: {next(iter(kinds))}: {wants[0]}"
+            name = next(iter(kinds))
+            reason = wants[0] if wants[0].startswith(f"{name} ") else f"{name}: {wants[0]}"
+            yield reason, f'"{path}"' + (f" (line {step.line})" if step.line else "")
     for child in inner_steps(step):
-        yield from _unready(child, workflow, agents, env)
+        yield from _unready(child, f"{path}/", workflow, agents, env)
 
 
 def agents_of(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -296,7 +312,8 @@ def check_repository(workflow: Workflow, repository: Repository | None) -> None:
 
 
 def _is_of_run(verb: Git) -> bool:
-    return isinstance(verb.land, Node) and chain_of(verb.land) == BRANCH
+    branches = verb.land if isinstance(verb.land, tuple) else (verb.land,)
+    return any(isinstance(branch, Node) and chain_of(branch) == BRANCH for branch in branches)
 
 
 def _all(steps: tuple[Step, ...], *, sure: bool = False) -> Iterator[Step]:
@@ -325,3 +342,15 @@ def reject_secret_values(
 def masked_env(mask: Mask, env: Mapping[str, str]) -> dict[str, str]:
     """The environment as expressions see it; processes get the values themselves."""
     return {name: mask.text(value) for name, value in env.items()}
+
+
+def check_recordings(root: Path, record: str | None, replay: str | None) -> None:
+    """A folder for new recordings must have none: an old one among them could be replayed by mistake."""
+    if record is not None and any((root / record).glob("*.json")):
+        raise ConfigurationError(
+            f"{record} holds recordings already", hint="name another folder, or delete it first"
+        )
+    if replay is not None and not any((root / replay).glob("*.json")):
+        raise ConfigurationError(
+            f"{replay} holds no recordings", hint="make some: podium run FILE --record FOLDER"
+        )

@@ -16,6 +16,7 @@ from podium.core.events import RunEnded, RunStarted
 from podium.core.hash_chain import RunId
 from podium.core.payloads import RaisedLimit
 from podium.core.policy import Limits
+from podium.core.queries.computed import entered
 from podium.errors import ConfigurationError
 from podium.process.procfs import has_marked_ancestor
 from podium.runtime.records import events_of
@@ -42,7 +43,7 @@ def preview_raise(
     values = dict(_parse(pair) for pair in pairs)
     if not values:
         raise ConfigurationError("no limit to raise", hint=f"name one, such as: podium raise {run} usd=5")
-    current = load_source(project, source).workflow.limits
+    current = _limits_in_force(project, run, source)
     for unit, value in values.items():
         _check_higher(unit, value, current)
     if not over_ceiling:
@@ -50,6 +51,12 @@ def preview_raise(
     raised = tuple(RaisedLimit(unit, str(value), by, why) for unit, value in values.items())
     limits = {**source.settings.get("limits", {}), **values}
     return preview_rerun(project, run, settings={**source.settings, "limits": limits}, raised=raised)
+
+
+def _limits_in_force(project: Project, run: RunId, source: RunSource) -> Limits:
+    started = events_of(project.runtime.events(run))[0]
+    assert isinstance(started, RunStarted)
+    return entered(load_source(project, source).workflow, started.inputs).limits
 
 
 def check_may_raise(project: Project, run: RunId) -> None:

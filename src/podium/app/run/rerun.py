@@ -15,7 +15,6 @@ import anyio
 
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import LoadedWorkflow
-from podium.app.run.carried_budget import carried
 from podium.app.run.carried_guidance import carried_guidance
 from podium.app.run.cost_history import history_for, usual_of
 from podium.app.run.entered_steps import entered_paths, failed_paths
@@ -33,7 +32,6 @@ from podium.app.run.start import (
     prepare_run,
     start_message,
 )
-from podium.app.values import own_path
 from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
@@ -45,8 +43,10 @@ from podium.fast_dataclass import dataclass
 from podium.git.repository import Repository, has_commit
 from podium.ports.runtime import Runtime
 from podium.ports.store import RunHead
+from podium.runtime.carried_budget import carried
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.records import events_of
+from podium.views.run.labels import native_address
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -105,7 +105,7 @@ def preview_rerun(  # noqa: PLR0913  # what the new run may have that the earlie
     started = _started(events, earlier)
     source = _source_after(head, sandbox)
     definition = load_source(project, source)
-    step = None if step is None else own_path(step, definition.workflow.labels.steps)
+    step = None if step is None else native_address(step, definition.workflow.labels.steps)
     source = replace(source, without=(*_not_reused(events, earlier, step, downstream=downstream), *redo))
     values = {**started.inputs, **(inputs or {})}
     is_changed = definition.workflow.fingerprint != started.fingerprint
@@ -145,7 +145,7 @@ def preview_rerun(  # noqa: PLR0913  # what the new run may have that the earlie
 
 def _source_after(head: RunHead, sandbox: str | None) -> RunSource:
     before = RunSource.of(head)
-    return replace(before, past=head.run, record=None, sandbox=sandbox or before.sandbox)
+    return replace(before, past=head.run, record=None, previous="", sandbox=sandbox or before.sandbox)
 
 
 def _based_on(prepared: PreparedRun, commit: str) -> PreparedRun:
@@ -191,7 +191,7 @@ def _send_back(
     prepared = project.prepare(head)
     repository = prepared.host.repository
     if repository is None:
-        raise ConfigurationError("not a git repository: there is no branch to move the work onto")
+        raise ConfigurationError("not a git repository, so the work cannot be moved onto a branch")
     return find_send_back(fold(prepared.workflow, events), repository, onto=onto, step=step)
 
 

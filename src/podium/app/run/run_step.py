@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.app.run.start import RunRequest, StartedRun, start_run
-from podium.app.values import own_name, own_path
+from podium.app.values import own_name
 from podium.core.addresses import ROOT
 from podium.core.model import Block, Step, Workflow
 from podium.core.state import State
@@ -19,6 +19,7 @@ from podium.errors import ConfigurationError
 from podium.git.branches import gc
 from podium.git.repository import Repository
 from podium.git.trees.diff import diff
+from podium.views.run.labels import native_address
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -37,7 +38,7 @@ def step_run(apart: Project, request: RunRequest, step: str) -> Iterator[Started
 
 def only(workflow: Workflow, path: str) -> Workflow:
     """The workflow with only that step, without its routes."""
-    step = _find(workflow.body, own_path(path, workflow.labels.steps).split("/"), path)
+    step = _find(workflow.body, native_address(path, workflow.labels.steps).split("/"), path)
     alone = replace(step, on=no_fields(), needs=(), when=None)
     body = Block("seq", (alone,), index={alone.name: 0})
     return replace(workflow, body=body, finally_=None, outputs=())

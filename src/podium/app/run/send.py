@@ -12,7 +12,7 @@ import anyio
 
 from podium.app.query.runs import ENDED, definition_of
 from podium.app.run.drive import NO_OBSERVER, Observer, drive
-from podium.app.values import own_path
+from podium.app.run.series import newest_of
 from podium.core.events import AttemptGuided, Event, GuidanceGiven
 from podium.core.evolve.evolve import fold
 from podium.core.guidance import guidable
@@ -39,6 +39,7 @@ from podium.ports.runtime import (
 from podium.runtime.answers import validate_answer
 from podium.runtime.effects import manual_work_ended_by
 from podium.runtime.records import events_of
+from podium.views.run.labels import label_address, native_address
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -75,9 +76,11 @@ async def send(
     """
     head = project.run(run)
     if head.status in ENDED:
-        raise ConfigurationError(
-            f"run {run} has ended: {head.status}", hint=f"see: podium show {run}", code="run_ended"
-        )
+        newest = newest_of(project.runtime, head).run
+        message, hint = f"run {run} has ended: {head.status}", f"see: podium show {run}"
+        if newest != run:
+            message, hint = f"run {run} has passed and continues as run {newest}", f"name that run: {newest}"
+        raise ConfigurationError(message, hint=hint, code="run_ended")
     key = uuid.uuid4().hex
     notice = _Notice(key, observer.on_turn, on_accepted)
     observer = observer._replace(on_turn=notice.on_turn)
@@ -164,7 +167,7 @@ def jump_to(project: Project, run: RunId, step: str, *, by: str, why: str) -> Ju
         )
     workflow = project.prepare(head).workflow
     state = fold(workflow, events_of(project.runtime.events(run)))
-    path = own_path(step, workflow.labels.steps)
+    path = native_address(step, workflow.labels.steps)
     block, _, name = path.rpartition("/")
     targets = dict(_entered_steps(state))
     scopes = [
@@ -174,7 +177,12 @@ def jump_to(project: Project, run: RunId, step: str, *, by: str, why: str) -> Ju
     ]
     if len(scopes) == 1:
         return Jump(scopes[0], name, by, why)
-    possible = [f"{scope}/{each}".lstrip("/") for scope, names in targets.items() for each in names]
+    labels = workflow.labels.steps
+    possible = [
+        label_address(Address(f"{scope}/{each}".lstrip("/")), labels)
+        for scope, names in targets.items()
+        for each in names
+    ]
     fact = (
         "is a step of several open blocks"
         if scopes

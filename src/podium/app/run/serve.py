@@ -9,7 +9,6 @@ has an owner is left alone.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import field
@@ -146,8 +145,8 @@ class Service:
         return ""
 
     def _is_young(self, head: RunHead) -> bool:
-        """Whether the process that created the run may still start to drive it."""
-        return not head.last_seq and head.run not in self._created and self.now() < head.created + YOUNG
+        """Whether the process that created the run may still start to drive it; not if the clock was set back since."""
+        return not head.last_seq and head.run not in self._created and abs(self.now() - head.created) < YOUNG
 
     def _look(self, head: RunHead, observed: _Observed) -> None:
         observed.seq = head.last_seq
@@ -173,10 +172,11 @@ class Service:
         for run, why in self.ready():
             if len(self._at_work) >= self.slots:
                 break
-            argv = (sys.executable, "-m", "podium", "resume", run, "--until-idle")
             output = self.project.paths.run_dir(run) / "engine.log"
             self._observed[run].tried = self.now()
-            self._at_work[run] = start_detached(argv, cwd=self.project.root, output=output)
+            self._at_work[run] = start_detached(
+                "resume", run, "--until-idle", cwd=self.project.root, output=output
+            )
             pid = self._at_work[run].pid
             self.tell(
                 ServiceLine(self.now(), run, "began", f"{why}; process {pid} drives it", why=why, pid=pid)

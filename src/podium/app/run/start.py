@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from podium.adapters.agents.registry import agent_types
@@ -19,6 +18,7 @@ from podium.app.run.preflight import (
     agents_not_ready,
     agents_without_price,
     check_branch,
+    check_recordings,
     check_repository,
     masked_env,
     needs_sandbox,
@@ -27,7 +27,7 @@ from podium.app.run.preflight import (
     unusable_keys,
 )
 from podium.app.user_projects import remember_project
-from podium.app.values import own_name
+from podium.app.values import own_name, shortened, subject_of, with_defaults
 from podium.attempt.host import Host
 from podium.core.hash_chain import RunId
 from podium.core.messages import Start
@@ -42,7 +42,6 @@ from podium.git.repository import (
     find_head,
     read_head,
     read_uncommitted,
-    tree_of,
     tree_with_uncommitted,
 )
 from podium.ports.runtime import RunSpec
@@ -77,6 +76,10 @@ class RunSource:
     """The hashes of the texts it was started with, by name."""
     trigger: str = ""
     """The trigger that started it, and its event."""
+    outside_inputs: Sequence[str] = ()
+    """The inputs whose texts come from that event."""
+    previous: str = ""
+    """The run that it continues as a new one."""
 
     @classmethod
     def of(cls, head: RunHead) -> RunSource:
@@ -91,8 +94,8 @@ class RunRequest:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     dirty: bool = False
-    base: str | None = None
-    """The branch or commit to start from, if it is not what is checked out."""
+    base: str | Head | None = None
+    """What to start from, if it is not what is checked out: the name of a branch or commit, or what was looked up."""
     no_human: bool = False
     sequential: bool = False
     sandbox: str | None = None
@@ -102,8 +105,10 @@ class RunRequest:
     """Agents that may work without a price; `*` is all."""
     event: TriggerEvent | None = None
     """What a trigger starts it for."""
-    start_from: tuple[str, str] | None = None
-    """The branch and the commit to start from; None: what is checked out."""
+    outside_inputs: tuple[str, ...] = ()
+    """The inputs that read the event."""
+    note: str = ""
+    """What the person writes about the run, for comparisons with others."""
     history: History | None = None
     """What calls of earlier runs used, if the caller has read it: their logs may be long."""
 
@@ -147,8 +152,9 @@ def start_run(
         replay=request.replay,
         settings=definition.settings,
         trigger="" if request.event is None else f"{request.event.trigger}: {request.event.id}",
+        outside_inputs=request.outside_inputs,
     )
-    check_recordings(project.root, source)
+    check_recordings(project.root, source.record, source.replay)
     definition.check_inputs(request.inputs)
     workflow = apply_source(definition.workflow, source)
     if narrow is not None:
@@ -164,6 +170,7 @@ def start_run(
     facts = replace(
         facts,
         typical_use=usual_of(workflow, history),
+        note=host.mask.text(shortened(request.note)),
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # Simulated agents cost nothing now, whatever they cost when they were recorded.
         accepts=("*",) if host.context.agents_simulated else request.accepts,
@@ -181,9 +188,10 @@ def start_message(
     prepared: PreparedRun, facts: RunFacts, inputs: Mapping[str, Any], tree: Tree | None, *, no_human: bool
 ) -> Start:
     workflow, host = prepared.workflow, prepared.host
-    defaults = {item.name: item.default for item in workflow.inputs if not item.required}
     env = {name: host.host_env[name] for name in workflow.env if name in host.host_env}
-    return Start(facts, {**defaults, **inputs}, masked_env(host.mask, env), tree, no_human)
+    inputs = with_defaults(workflow, inputs)
+    facts = replace(facts, subject=host.mask.text(subject_of(workflow, inputs)))
+    return Start(facts, inputs, masked_env(host.mask, env), tree, no_human)
 
 
 def create(
@@ -248,18 +256,6 @@ def check_preflight(prepared: PreparedRun, source: RunSource) -> None:
         raise ConfigurationError(f"{source.file}: these agents are not ready:\n{lines}")
 
 
-def check_recordings(root: Path, source: RunSource) -> None:
-    """A folder for new recordings must have none: an old one among them could be replayed by mistake."""
-    if source.record is not None and any((root / source.record).glob("*.json")):
-        raise ConfigurationError(
-            f"{source.record} holds recordings already", hint="name another folder, or delete it first"
-        )
-    if source.replay is not None and not any((root / source.replay).glob("*.json")):
-        raise ConfigurationError(
-            f"{source.replay} holds no recordings", hint="make some: podium run FILE --record FOLDER"
-        )
-
-
 def load_source(project: Project, source: RunSource) -> LoadedWorkflow:
     """The definition of a stored run, as it is now."""
     return project.load(project.root / source.file, settings=source.settings, is_started=True)
@@ -312,7 +308,12 @@ def prepare_stored(project: Project, head: RunHead) -> PreparedRun:
 def prepare_run(project: Project, run: RunId, workflow: Workflow, source: RunSource) -> PreparedRun:
     options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
     host: Host = project.host_for(run, workflow, project.root, **options)
-    host = replace(host, state_dir=project.paths.state_dir)
+    context = replace(
+        host.context,
+        outside_inputs=tuple(source.outside_inputs),
+        trigger=source.trigger.partition(":")[0],
+    )
+    host = replace(host, state_dir=project.paths.state_dir, context=context)
     if host.record is not None and host.repository is None:
         raise ConfigurationError(
             "--record needs a git repository, which tells what agents have changed",
@@ -348,9 +349,6 @@ def _base(
         return head.tree, replace(facts, branch=head.branch or "", base=head.commit or ""), ()
     if host.repository is None:
         return None, facts, ()
-    if request.start_from is not None:
-        branch, commit = request.start_from
-        return tree_of(host.repository, commit), replace(facts, branch=branch, base=commit), ()
     head = read_head(host.repository)
     if head.commit is None:
         raise ConfigurationError(
@@ -366,21 +364,22 @@ def _base(
     return head.tree, facts, changed
 
 
-def _chosen_base(host: Host, workflow: Workflow, name: str, *, dirty: bool) -> Head:
-    """The branch or commit of `--base`; run.branch is that branch, or none for a commit."""
+def _chosen_base(host: Host, workflow: Workflow, base: str | Head, *, dirty: bool) -> Head:
+    """The branch or commit of `--base`, or that of a trigger; run.branch is that branch, or none for a commit."""
+    name = base if isinstance(base, str) else base.branch or base.commit
     if host.repository is None:
-        raise ConfigurationError(f'not a git repository: there is no "{name}" to start from')
+        raise ConfigurationError(f'not a git repository, so a run cannot start from "{name}"')
     if dirty:
         raise ConfigurationError("--base and --dirty exclude each other", hint="commit your files first")
+    head = find_head(host.repository, base) if isinstance(base, str) else base
+    if head is None:
+        raise ConfigurationError(
+            f'branch, tag or commit "{name}" does not exist', hint="git branch --all lists the branches"
+        )
     in_place = [step.name for _, step, _ in all_steps(workflow) if host.is_inplace(step)]
-    if in_place:
+    if in_place and head.commit != read_head(host.repository).commit:
         raise ConfigurationError(
             f'"{in_place[0]}" works in the project itself, which has other files than "{name}"',
             hint=f"git switch {name}, or use a private workspace",
-        )
-    head = find_head(host.repository, name)
-    if head is None:
-        raise ConfigurationError(
-            f'there is no branch, tag or commit "{name}" here', hint="git branch --all lists the branches"
         )
     return head

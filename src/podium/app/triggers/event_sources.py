@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from podium.app.triggers.definitions import DefinedTrigger
 from podium.core.types import Millis
 from podium.errors import PathViolation
+from podium.files import bounded_json
 from podium.files.inside import open_inside
 from podium.git.branches.committed_files import landing_of, tips
 from podium.ports.store import TriggerEvent
@@ -38,8 +39,9 @@ THERE_BEFORE: Final = "it was there when the trigger was first seen"
 def new_event(
     defined: DefinedTrigger, name: str, at: Millis, facts: Mapping[str, Any], *, dropped: str = ""
 ) -> TriggerEvent:
-    """`at` is when it happened; `facts` are what only this kind of event has."""
-    time = iso(at)
+    """`at` is when it happened; `facts` are what only this kind of event has. Raises ValueError if they nest too deeply."""
+    time, name = iso(at), bounded_json.without_lone_surrogates(name)
+    facts = bounded_json.storable(dict(facts))
     body = {"id": name, "trigger": defined.name, "time": time, "day": time[:10], **facts}
     return TriggerEvent(
         defined.file,

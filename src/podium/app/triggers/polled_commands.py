@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -81,8 +80,8 @@ class CommandPoller:
         output = self.project.paths.state_dir / "triggers" / f"{name}.json"
         output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         output.unlink(missing_ok=True)
-        argv = (sys.executable, "-m", "podium", "serve", "--poll", f"{defined.file}:{defined.name}", "--json")
-        return start_detached(argv, cwd=self.project.root, output=output), output
+        poll = ("serve", "--poll", f"{defined.file}:{defined.name}", "--json")
+        return start_detached(*poll, cwd=self.project.root, output=output), output
 
     def close(self) -> None:
         stop([process for process, _ in self._running.values()], patience_s=PATIENCE_S)
@@ -163,4 +162,7 @@ def _event(defined: DefinedTrigger, line: str, now: Millis) -> TriggerEvent:
         raise PodiumError(
             f"its command printed an event without an id of at most {MAX_ID} characters: {json.dumps(value)[:100]}"
         )
-    return new_event(defined, str(name), now, {"value": value})
+    try:
+        return new_event(defined, str(name), now, {"value": value})
+    except ValueError as error:
+        raise PodiumError(f"its command printed a line that cannot be stored: {error}") from error

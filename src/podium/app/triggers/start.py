@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from podium.app.run.series import newest_of
 from podium.app.run.start import RunRequest, start_run, workflow_of
 from podium.app.triggers.definitions import CommittedTriggers, DefinedTrigger
 from podium.core.evolve.evolve import fold
@@ -17,6 +18,7 @@ from podium.core.messages import Cancel
 from podium.core.types import Millis
 from podium.errors import ConfigurationError, PodiumError
 from podium.fast_dataclass import dataclass
+from podium.git.repository import Head, Repository, tree_of
 from podium.ports.store import TriggerEvent
 from podium.runtime.records import events_of
 from podium.workflow.compile.values import CompileContext
@@ -47,10 +49,12 @@ class EventNames:
 
     def __init__(self, event: TriggerEvent) -> None:
         self._body = event.body
+        self.is_read = False
 
     def lookup(self, name: str) -> Any:
         if name != "event":
             raise MissingValue(name)
+        self.is_read = True
         return self._body
 
     def fact(self, query: tuple[str, str]) -> Any:
@@ -60,6 +64,7 @@ class EventNames:
 @dataclass(slots=True)
 class EventStarter:
     project: Project
+    repository: Repository
     _spent: dict[RunId, tuple[int, float]] = field(default_factory=dict)
     """What ended runs have cost, by the length of their log."""
     _postponed: dict[tuple[str, str, str], tuple[Millis, str]] = field(default_factory=dict)
@@ -88,13 +93,13 @@ class EventStarter:
             if _is_skipped(defined, event):
                 yield self._drop(event, "skip_if is true")
                 return
-            inputs = _inputs(defined, event)
+            inputs, outside = _inputs(defined, event)
             defined.definition.check_inputs(inputs)
         except (ExprError, NeedFact, ConfigurationError) as error:
             message = error.message if isinstance(error, ConfigurationError) else str(error)
             yield self._drop(event, message)
             return
-        busy = tuple(self._busy(committed, defined, now))
+        busy = tuple(self._busy(committed, defined))
         if busy and defined.trigger.when_busy == "skip":
             yield self._drop(event, f"run {busy[0]} of group {defined.trigger.group} has not ended")
             return
@@ -108,21 +113,26 @@ class EventStarter:
         if reason:
             yield from self._hold(event, reason, until=now)
             return
-        yield from self._create(committed, defined, event, inputs, now)
+        yield from self._create(committed, defined, event, (inputs, outside), now)
 
     def _create(
         self,
         committed: CommittedTriggers,
         defined: DefinedTrigger,
         event: TriggerEvent,
-        inputs: dict[str, Any],
+        values: tuple[dict[str, Any], tuple[str, ...]],
         now: Millis,
     ) -> Iterator[TriggerLine]:
         branch, commit = committed.branch, committed.commit
         if defined.trigger.ref is not None:
             branch, commit = str(event.body["branch"]), str(event.body["commit"])
+        inputs, outside = values
         request = RunRequest(
-            definition=defined.definition, inputs=inputs, event=event, start_from=(branch, commit)
+            definition=defined.definition,
+            inputs=inputs,
+            event=event,
+            outside_inputs=outside,
+            base=Head(branch, commit, tree_of(self.repository, commit)),
         )
         try:
             started = start_run(self.project, request)
@@ -153,7 +163,7 @@ class EventStarter:
             label = f"{event.file}: {event.trigger}"
             yield TriggerLine("held", f"{event.trigger}: {event.id} waits: {reason}", label, event.id)
 
-    def _busy(self, committed: CommittedTriggers, defined: DefinedTrigger, now: Millis) -> Iterator[RunId]:
+    def _busy(self, committed: CommittedTriggers, defined: DefinedTrigger) -> Iterator[RunId]:
         """The open runs that triggers of the same group started."""
         group = defined.trigger.group
         if group is None:
@@ -164,9 +174,9 @@ class EventStarter:
             for event in self.project.runtime.trigger_events(since=0)
             if (event.file, event.trigger) in members
         }
-        yield from (
-            head.run for head in self.project.runtime.heads() if head.run in started and head.status in OPEN
-        )
+        runtime = self.project.runtime
+        newest = (newest_of(runtime, head) for head in runtime.heads() if head.run in started)
+        yield from (head.run for head in newest if head.status in OPEN)
 
     def _cancel(self, runs: Iterable[RunId], defined: DefinedTrigger) -> None:
         for run in runs:
@@ -192,20 +202,25 @@ class EventStarter:
         if per_day.usd is None:
             return ""
         limits = defined.definition.context.file.limits
-        most = 0.0 if limits is None or limits.usd is None else limits.usd
+        most: float = (limits and limits.most("usd")) or 0.0
         spent = sum(self._cost(run, most) for run in runs)
         if spent + most <= per_day.usd + 1e-9:
             return ""
         return f"${spent:.2f} of ${per_day.usd:g} for this day (UTC) are spent or reserved, and a run may cost ${most:g}"
 
     def _cost(self, run: RunId, most: float) -> float:
-        """What an ended run has cost, unknown calls at what was reserved for them; an open one may use all of its limit."""
+        """What an ended run has cost, unknown calls at what was reserved for them; an open one may use all of its limit.
+
+        A run that continues as a new one costs what its series costs, whose ledger the newest run has.
+        """
         head = self.project.runtime.head(run)
+        head = None if head is None else newest_of(self.project.runtime, head)
         if head is None or head.status in OPEN:
             return most
         if self._spent.get(run, (-1, 0.0))[0] != head.last_seq:
             try:
-                state = fold(workflow_of(self.project, head), events_of(self.project.runtime.events(run)))
+                events = events_of(self.project.runtime.events(head.run))
+                state = fold(workflow_of(self.project, head), events)
             except PodiumError:
                 return most
             ledger = next(ledger for ledger in state.ledgers.values() if ledger.parent is None)
@@ -226,8 +241,16 @@ def _is_skipped(defined: DefinedTrigger, event: TriggerEvent) -> bool:
     return condition is not None and evaluate(parse_expression(condition), EventNames(event)) is True
 
 
-def _inputs(defined: DefinedTrigger, event: TriggerEvent) -> dict[str, Any]:
+def _inputs(defined: DefinedTrigger, event: TriggerEvent) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The inputs of a run, and the names of those that come from outside of the project."""
     context = CompileContext(defined.definition.context)
     path = defined.trigger.at("inputs")
     pairs = context.pairs(defined.trigger.inputs, path)
-    return {name: fill(value, EventNames(event)) for name, value in pairs}
+    inputs, outside = dict[str, Any](), list[str]()
+    for name, value in pairs:
+        names = EventNames(event)
+        inputs[name] = fill(value, names)
+        # What a clock says is only a time.
+        if names.is_read and defined.trigger.cron is None:
+            outside.append(name)
+    return inputs, tuple(outside)

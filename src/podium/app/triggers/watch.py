@@ -62,7 +62,7 @@ class TriggerWatch:
             self.listener.triggers = {each.key: each for each in committed.triggers}
         yield from self._find(committed, now)
         if self._starter is None:
-            self._starter = EventStarter(self.project)
+            self._starter = EventStarter(self.project, self.repository)
         yield from self._starter.start(committed, now)
 
     def _find(self, committed: CommittedTriggers, now: Millis) -> Iterator[TriggerLine]:
@@ -72,8 +72,9 @@ class TriggerWatch:
             runtime = self.project.runtime
             try:
                 events, mark = self._events(defined, runtime.trigger_mark(*defined.key), now)
-            except PodiumError as error:
-                problems[defined.label] = error.message
+            except (PodiumError, OSError) as error:
+                # A file may vanish while it is looked at; the others are watched all the same.
+                problems[defined.label] = error.message if isinstance(error, PodiumError) else str(error)
                 continue
             if events or mark is not None:
                 runtime.record_events(events, {} if mark is None else {defined.key: mark})

@@ -11,9 +11,11 @@ import base64
 import hashlib
 import hmac
 import queue
+import socket
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,6 +35,8 @@ MAX_BODY: Final = 5 << 20
 MAX_ID: Final = 200
 TIMEOUT_S: Final = 10.0
 STORED_WITHIN_S: Final = 8.0
+MAX_SENDERS: Final = 64
+SENDER_S: Final = 30.0
 TOLERANCE_MS: Final = 300_000
 """How far the time in a signed request may be from ours."""
 PREFIX: Final = "/hooks/"
@@ -113,7 +117,10 @@ class WebhookListener:
             return HTTPStatus.OK, "ignored: the trigger does not name this kind of event\n"
         facts = {"kind": delivery.kind, "body": delivery.body, "id": delivery.id}
         name = delivery.id if webhook.scheme == "standard" else f"sha256-{hashlib.sha256(body).hexdigest()}"
-        event = new_event(defined, name, self.now(), facts)
+        try:
+            event = new_event(defined, name, self.now(), facts)
+        except ValueError as error:
+            raise Refused(HTTPStatus.BAD_REQUEST, f"the body cannot be stored: {error}") from None
         return self._hand_over(event)
 
     def _hand_over(self, event: TriggerEvent) -> tuple[HTTPStatus, str]:
@@ -191,12 +198,34 @@ def _is_wanted(delivery: Delivery, kinds: tuple[str, ...]) -> bool:
 
 
 class _Server(ThreadingHTTPServer):
+    """Serves a bounded number of senders at once, each for a bounded time: the signature of a request is known only at its end."""
+
     daemon_threads = True
     request_queue_size = 32
 
     def __init__(self, address: tuple[str, int], listener: WebhookListener) -> None:
         self.listener = listener
+        self._senders: dict[socket.socket, float] = {}
         super().__init__(address, _Request)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if len(self._senders) >= MAX_SENDERS:
+            self.shutdown_request(request)
+            return
+        self._senders[request] = time.monotonic() + SENDER_S
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._senders.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Hang up on senders that are too slow, byte by byte; called between two requests."""
+        now = time.monotonic()
+        for request, deadline in tuple(self._senders.items()):
+            if now > deadline:
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
 
 
 class _Request(BaseHTTPRequestHandler):

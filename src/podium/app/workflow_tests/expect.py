@@ -65,6 +65,13 @@ def _failures(expect: Expect, played: Played) -> Iterator[Failure]:
             yield from _file(f"{name}.{path}", file_words, files, path)
     for key, value in expect.outputs.items():
         yield from _value(f"outputs.{key}", value, played.outputs.get(key))
+    series = played.view.series
+    number, continues = (1, False) if series is None else (series.number, bool(series.next))
+    if expect.number is not None and number != expect.number:
+        yield Failure("number", f"expected run {expect.number} of a series, the last one was run {number}")
+    if expect.continues is not None and continues != expect.continues:
+        fact = "continues as a new one" if continues else "does not continue as a new one"
+        yield Failure("continues", f"run {number} {fact}")
     yield from _amount("usd", expect.usd, played.trace.usd / 1_000_000, unknown=played.trace.unknown_calls)
     yield from _amount("tokens", expect.tokens, played.trace.tokens)
 

@@ -15,6 +15,7 @@ from podium.app.run.drive import Observer
 from podium.app.run.start import RunRequest, StartedRun
 from podium.app.workflow_tests.stage import TestProject, stage
 from podium.attempt.workspace.memory import shown_contents
+from podium.core.decide.series import number_of_run
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
 from podium.core.messages import Approve, Signal
@@ -119,7 +120,7 @@ def _play(test: TestProject, project: Project, actor: Any, played: Played) -> No
         return
     people = ScriptedPeople(test, project, started, played)
     try:
-        observer = Observer(people.on_turn, beside=_alarm(test.timeout))
+        observer = Observer(people.on_turn, beside=_alarm(test.timeout), follows=people.may_follow)
         state = anyio.run(partial(project.commands.drive, started.run, park=True, observer=observer))
     except TooLong as error:
         played.status, played.exit, played.message = "too long", error.exit_code, error.message
@@ -152,12 +153,20 @@ class ScriptedPeople:
         self.events: tuple[Event, ...] = ()
         self.state: State | None = None
         self._project = project
-        self._begun = started
+        self.run = started.run
+        """In a series the run that was driven last."""
+        self._most_runs = test.runs
         self._played = played
-        self._answered: set[tuple[str, Millis, int]] = set()
+        self._answered: set[tuple[str, str, Millis, int]] = set()
         self._words = question_renderer(project.root)
 
+    def may_follow(self, state: State) -> bool:
+        """Whether the run that continues this one is played, too."""
+        number = 1 if state.started is None else number_of_run(state.started.run)
+        return self._most_runs is None or number < self._most_runs
+
     def on_turn(self, driven: DrivenRun) -> None:
+        self.run = driven.run
         self.events = tuple(driven.events)
         self.state = state = driven.state
         for effect in tuple(state.pending.values()):
@@ -194,21 +203,22 @@ class ScriptedPeople:
             self._post(Signal(name, result.get("output"), "test"))
 
     def _is_new(self, path: str, at: Millis, number: int) -> bool:
-        key = (path, at, number)
+        key = (self.run, path, at, number)
         new = key not in self._answered
         self._answered.add(key)
         return new
 
     def _post(self, message: Approve | Signal) -> None:
-        self._project.runtime.post(self._begun.run, message, key=f"test-{len(self._answered)}")
+        self._project.runtime.post(self.run, message, key=f"test-{len(self._answered)}")
 
 
 def _look(played: Played, started: StartedRun, people: ScriptedPeople) -> None:
     played.trace, played.view = trace(people.events), run_view(people.events)
     played.message = played.message or _why(played.view)
     played.outputs = dict(played.view.outputs)
-    played.prompts = tuple(_prompts(started.host.run_dir / "agent_logs", people.state))
-    played.artifacts = _texts_below(started.host.artifacts_dir)
+    run_dir = started.host.run_dir.with_name(people.run)
+    played.prompts = tuple(_prompts(run_dir / "agent_logs", people.state))
+    played.artifacts = _texts_below(run_dir / "artifacts")
     played.memory = _remembered(started)
     played.files = {} if played.view.tree is None else _texts_of(started, Tree(played.view.tree))
 

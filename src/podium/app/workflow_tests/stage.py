@@ -21,7 +21,7 @@ from podium.files.project_paths import STATE_DIR
 from podium.git.command import Git, run, text
 from podium.git.repository import Repository, find, tree_with_uncommitted, trees
 from podium.git.workdir.checkout import checkout
-from podium.workflow.scripted.cast import Cast, read_cast
+from podium.workflow.scripted.cast import NO_CAST, Cast, read_cast
 from podium.workflow.scripted.test_file import DEFAULT_TIMEOUT, SUFFIX, Trial, TrialFile
 
 PERSON: Final = (("user.name", "Podium test"), ("user.email", "test@podium.invalid"))
@@ -46,6 +46,7 @@ class TestProject:
     memory: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     no_human: bool = False
     timeout: Millis = DEFAULT_TIMEOUT
+    runs: int | None = None
 
 
 def staged(path: Path, file: TrialFile, name: str, test: Trial) -> TestProject:
@@ -55,7 +56,7 @@ def staged(path: Path, file: TrialFile, name: str, test: Trial) -> TestProject:
     workflow = folder / (file.workflow or path.name.removesuffix(SUFFIX) + ".yaml")
     if not workflow.is_file() or not workflow.resolve().is_relative_to(project):
         raise ConfigurationError(
-            f"{path}: {workflow.name} is no file of {project}",
+            f"{path}: {workflow.name} is not a file of {project}",
             hint="name it: workflow: FILE, and project: FOLDER",
         )
     source, cast = _cast(path, file, test)
@@ -74,14 +75,18 @@ def staged(path: Path, file: TrialFile, name: str, test: Trial) -> TestProject:
         memory={**file.memory, **test.memory},
         no_human=test.no_human or file.no_human,
         timeout=test.timeout or file.timeout or DEFAULT_TIMEOUT,
+        runs=test.runs or file.runs,
     )
 
 
 def _cast(path: Path, file: TrialFile, test: Trial) -> tuple[Path, Cast | None]:
-    """The rules of the test come first, then those for all tests if they are in the same file."""
+    """The rules of the test come first, then those for all tests if they are in the same file.
+
+    Without any, agents answer as without a rule: a test never calls a real one.
+    """
     cast = test.cast if test.cast is not None else file.cast
     if cast is None:
-        return path, None
+        return path, NO_CAST
     if isinstance(cast, str):
         return path.parent / cast, read_cast(path.parent / cast)
     shared = file.cast if isinstance(file.cast, tuple) and cast is not file.cast else ()

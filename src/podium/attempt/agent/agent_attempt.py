@@ -10,6 +10,8 @@ from typing import Any, Final
 from podium.attempt.activity import AGENT_FILES, ActivityLog
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.host import Host
+from podium.attempt.workspace.hidden import HiddenFiles
+from podium.context.manifest import Pack
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
 from podium.core.model import Agent, Step
@@ -41,6 +43,10 @@ class AgentExchange:
     request: AgentRequest | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many texts that look like secrets were removed from the prompts, by rule."""
+    packed: Pack | None = None
+    """The files that `context` packed into the prompt."""
+    hidden: HiddenFiles | None = None
+    """The files that the agent may not see; None if it may see all."""
     argv: tuple[str, ...] = ()
     guidance: tuple[str, ...] = ()
     """What people told it while it worked."""

@@ -10,6 +10,7 @@ from podium.attempt.activity import prompt_lines, without_prompt
 from podium.attempt.agent import usage
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.resolve import ResolvedAgent
+from podium.files.bounded_json import without_lone_surrogates
 from podium.ports.agent import AgentResult
 from podium.process.ansi import without_sequences
 from podium.recording import with_texts
@@ -24,8 +25,8 @@ async def priced_and_masked(attempt: AgentAttempt, worker: ResolvedAgent, answer
     masked = _with_fenced_value(attempt, with_texts(plain, attempt.host.mask.text))
     return replace(
         masked,
-        text=_without_lone_surrogates(masked.text),
-        detail=_recordable(attempt, _without_lone_surrogates(masked.detail)),
+        text=without_lone_surrogates(masked.text),
+        detail=_recordable(attempt, without_lone_surrogates(masked.detail)),
     )
 
 
@@ -54,8 +55,3 @@ def _recordable(attempt: AgentAttempt, detail: str) -> str:
     lines = prompt_lines(attempt.exchange.system, attempt.exchange.prompt)
     printed = detail.encode("utf-8").splitlines(keepends=True)
     return b"".join(without_prompt(printed, lines)).decode("utf-8").rstrip("\n")
-
-
-def _without_lone_surrogates(text: str) -> str:
-    """JSON can contain a lone surrogate, which cannot be encoded for a file, an argv or another agent."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

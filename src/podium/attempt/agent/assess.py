@@ -176,7 +176,7 @@ async def _kept_files(attempt: AgentAttempt, value: Any) -> AttemptResult:
     if attempt.step.output.file is None:
         return {}
     artifact = await to_thread.run_sync(
-        artifacts.keep_output, attempt.host, attempt.step.output, attempt.names, value
+        artifacts.keep_output, attempt.host, attempt.step, attempt.names, value
     )
     return {"artifacts": [artifact]}
 
@@ -227,11 +227,11 @@ async def _check_work(
     if missing is not None:
         return _refused(attempt, result, "contract", missing)
     end = await _accept(attempt, result, value)
-    return (
-        replace(end, protected=protected(host, step, attempt.names, change, started.base))
-        if end.kind == "ok"
-        else end
-    )
+    if end.kind != "ok":
+        return end
+    # It may call git, which blocks.
+    names = await to_thread.run_sync(protected, host, step, attempt.names, change, started.base)
+    return replace(end, protected=names)
 
 
 def _refused(

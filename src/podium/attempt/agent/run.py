@@ -44,6 +44,7 @@ from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
 from podium.attempt.workspace.memory import folder_of, open_memory, tree_of_memory, with_memory
 from podium.attempt.workspace.workspace import Workspace, open_workspace, start_of
+from podium.context.manifest import pack_hash
 from podium.core.events import AttemptEnded
 from podium.core.expressions.templates import Value, fill_argv
 from podium.core.model import Agent, Step
@@ -78,7 +79,12 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
         await to_thread.run_sync(write_recording, attempt, attempt.exchange.request, end)
     log = host.log_dir(attempt.started.path, attempt.started.attempt).relative_to(host.run_dir).as_posix()
     message = host.mask.text(str((end.result or {}).get("message", "")))
-    extra = {"message": message, "removed": dict(attempt.exchange.removed)}
+    packed = attempt.exchange.packed
+    extra = {
+        "message": message,
+        "removed": dict(attempt.exchange.removed),
+        "packed": {} if packed is None else {"hash": pack_hash(packed), "tokens": packed.tokens},
+    }
     return replace(
         end,
         result={
@@ -124,7 +130,8 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
     rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
     exchange = attempt.exchange
     exchange.system, exchange.prompt, exchange.removed = rendered.system, rendered.prompt, rendered.removed
-    exchange.files, exchange.images = rendered.files, rendered.images
+    exchange.files, exchange.images, exchange.packed = rendered.files, rendered.images, rendered.packed
+    exchange.hidden = None if isinstance(worker.adapter, ServiceAgent) else rendered.hidden
     if not attempt.work.config.record.get("prompts", True):
         attempt.activity.hide(prompt_lines(rendered.system, rendered.prompt))
     taking = host.taking
@@ -156,8 +163,9 @@ def _request_parts(attempt: AgentAttempt, worker: ResolvedAgent) -> tuple[Any, .
     agent = (worker.agent, worker.type, worker.model, worker.config, *images)
     files = tuple(exchange.files.items())
     parts = ("agent", *agent, *prompts, *((files,) if files else ()))
+    hidden = () if exchange.hidden is None else (tuple(sorted(exchange.hidden.paths)),)
     remembered = () if exchange.memory is None else (exchange.memory,)
-    return (*parts, schema_of(attempt), globs_of(step, attempt.names), *output, *limits, *remembered)
+    return (*parts, schema_of(attempt), globs_of(step, attempt.names), *output, *limits, *remembered, *hidden)
 
 
 async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> AttemptEnded:
@@ -170,7 +178,15 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
     tree = await to_thread.run_sync(_review_tree, attempt, worker) if attempt.verb.judge else None
     await host.write_files()
     async with (
-        open_workspace(host, started, attempt.step, kind=kind, names=attempt.names, tree=tree) as opened,
+        open_workspace(
+            host,
+            started,
+            attempt.step,
+            kind=kind,
+            names=attempt.names,
+            tree=tree,
+            hidden=attempt.exchange.hidden,
+        ) as opened,
         open_memory(host, started, attempt.step, attempt.exchange.memory, opened) as workspace,
     ):
         finished = await _run(attempt, worker, workspace)

@@ -56,7 +56,15 @@ async def take(attempt: AgentAttempt, worker: ResolvedAgent, taking: Taking) -> 
     await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
     tree = await to_thread.run_sync(_tree_to_open, attempt, taking)
     async with (
-        open_workspace(host, started, attempt.step, kind="clone", names=attempt.names, tree=tree) as opened,
+        open_workspace(
+            host,
+            started,
+            attempt.step,
+            kind="clone",
+            names=attempt.names,
+            tree=tree,
+            hidden=attempt.exchange.hidden,
+        ) as opened,
         open_memory(host, started, attempt.step, attempt.exchange.memory, opened) as workspace,
     ):
         session = await to_thread.run_sync(_last_conversation, attempt, worker, taking)

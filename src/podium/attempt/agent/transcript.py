@@ -10,6 +10,7 @@ from typing import Any
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.artifacts import write_bytes
+from podium.context.manifest import manifest_of
 from podium.core.events import AttemptEnded
 
 
@@ -21,6 +22,8 @@ def write_request(attempt: AgentAttempt, record: Mapping[str, Any]) -> None:
         texts |= {"prompt.md": exchange.prompt, "system.md": exchange.system}
     if record.get("inputs", True) and exchange.worker is not None:
         guidance = attempt.started.guidance if record.get("prompts", True) else ()
+        if exchange.packed is not None:
+            texts["context.json"] = _json(manifest_of(exchange.packed))
         texts["inputs.json"] = _json({"config": exchange.worker.config, "guidance": guidance})
     _write(attempt, texts)
 

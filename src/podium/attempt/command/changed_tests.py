@@ -30,7 +30,7 @@ from podium.workflow.test_gates.files import (
 )
 from podium.workflow.test_gates.manifests import is_steered
 from podium.workflow.test_gates.named_files import files_named_by_settings, folders_named_by_settings
-from podium.workflow.test_gates.programs import programs_behind
+from podium.workflow.test_gates.programs import files_of_setup, programs_behind
 from podium.workflow.test_gates.steering import LOCKS_OF, MANIFESTS
 
 MAX_SOURCE: Final = 4 << 20
@@ -61,6 +61,8 @@ class Judged(NamedTuple):
     now: Tree
     reported: Report | None = None
     """The tests on the new tree: a file that they come from is a test, whatever its name."""
+    setup: tuple[tuple[str, ...], ...] = ()
+    """The commands that set the workspace up, which decide as well what the command proves."""
 
 
 def changed_test_files(
@@ -71,11 +73,11 @@ def changed_test_files(
     is_installed: Callable[[str], bool] = lambda _: False,
 ) -> ChangedTests:
     """New tests that the command itself names are left out: without them it would have nothing to run."""
-    repository, before, now, _ = judged
+    repository, before, now = judged.repository, judged.before, judged.now
     listing = read_listing(trees(repository), before)
     earlier = {path for path, _ in files(listing)}
     changed = changed_paths(repository, before, now)
-    named = _named_before(repository, before, suite, listing, earlier)
+    named = _named_before(judged, suite, listing, earlier)
     steering = _Steering(
         repository,
         (before, now),
@@ -115,17 +117,17 @@ class _Named(NamedTuple):
 
 
 def _named_before(
-    repository: Repository,
-    before: Tree,
+    judged: Judged,
     suite: SuiteCommand,
     listing: Mapping[str, object],
     earlier: Collection[str],
 ) -> _Named:
     def read(path: str) -> bytes:
-        return next(_contents(repository, path, (before,)), b"")
+        return next(_contents(judged.repository, path, (judged.before,)), b"")
 
     settings = [path for path in earlier if matches_any(suite.steering, path)]
     programs = programs_behind(suite.words, suite.script, earlier, read)
+    programs |= files_of_setup(judged.setup, earlier, read)
     return _Named(
         programs | files_named_by_settings(settings, earlier, read),
         folders_named_by_settings(settings, listing, read),
@@ -203,7 +205,8 @@ class _Steering(NamedTuple):
     def has(self, path: str) -> bool:
         name = PurePosixPath(path).name
         if name in MANIFESTS:
-            return matches_any(self.suite.steering, path) and self._is_manifest_changed(path)
+            is_read = matches_any(self.suite.steering, path) or path in self.programs
+            return is_read and self._is_manifest_changed(path)
         if "vendor" in PurePosixPath(path).parts[:-1]:
             # A library that the work adds is part of it, like its entry in the list of libraries.
             is_new = str(PurePosixPath(path).parent) not in self.listing or name == "modules.txt"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from anyio import to_thread
 
-from podium.attempt.activity import CommandActivity
+from podium.attempt.activity import CommandActivity, note_command
 from podium.attempt.change_policy import globs_of
 from podium.attempt.command import evidence
 from podium.attempt.command.judge_tree import restore_files, with_paths
@@ -20,6 +20,7 @@ from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, sandbox_record
 from podium.attempt.network import EgressLog
 from podium.attempt.resources import resource_hint
+from podium.attempt.workspace.setup import SetupFailed
 from podium.attempt.workspace.toolchain import check_editable
 from podium.attempt.workspace.workspace import Workspace, open_workspace
 from podium.core.events import AttemptStarted
@@ -30,13 +31,17 @@ from podium.core.types import Tree
 from podium.fast_dataclass import dataclass, replace
 from podium.git.repository import trees
 from podium.git.trees.listing import files, read_listing
+from podium.git.trees.names import escape_path
 from podium.git.workdir.folder import give_ownership
+from podium.git.workdir.restore import restore_changed
 from podium.process.launch import Finished
 from podium.tasks.report import AttemptResult
+from podium.views.format import first_of
 from podium.workflow.test_gates.programs import gate_programs
 
 SCRIPT: Final = "script"
 STDERR: Final = "stderr.log"
+SHOWN_PATHS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +81,28 @@ async def open_checkout(attempt: CommandAttempt, tree: Tree | None) -> AsyncIter
     async with open_workspace(
         host, attempt.started, attempt.step, kind="checkout", names=attempt.names, tree=tree
     ) as workspace:
+        if attempt.is_gate and attempt.step.settings.workspace.setup:
+            await to_thread.run_sync(_undo_setup, attempt, workspace)
         # A gate runs what an agent wrote, which must not change the programs of later gates.
         is_lent = attempt.is_gate and workspace.kind == "project"
         yield replace(workspace, links=host.toolchain) if is_lent else workspace
+
+
+def _undo_setup(attempt: CommandAttempt, workspace: Workspace) -> None:
+    """Undo what `workspace.setup` has changed in the judged files: it may run what the judged work has put there."""
+    repository, snapshot = attempt.host.repository, workspace.snapshot
+    if repository is None or snapshot is None:
+        return
+    owner = attempt.host.sandbox_of(attempt.step).owner
+    try:
+        restored = restore_changed(trees(repository), workspace.folder, snapshot, owner)
+    except OSError as error:
+        raise SetupFailed(f"the set-up has replaced a folder of the judged files: {error}") from error
+    if restored:
+        paths = first_of([escape_path(path) for path in restored], SHOWN_PATHS)
+        note_command(
+            attempt.host, attempt.started, f"the set-up changed judged files, which were restored: {paths}"
+        )
 
 
 def _with_own_programs(attempt: CommandAttempt, tree: Tree) -> Tree:

@@ -33,7 +33,7 @@ from podium.attempt.command.suite_command import SuiteCommand, suite_command
 from podium.attempt.command.test_reports import Report, shown
 from podium.attempt.launch import declared_env
 from podium.attempt.workspace.workspace import Workspace
-from podium.core.expressions.templates import fill
+from podium.core.expressions.templates import fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
 from podium.core.types import Reason, Tree
 from podium.errors import ConfigurationError
@@ -76,7 +76,8 @@ async def judge_tests(attempt: CommandAttempt, workspace: Workspace, outcome: Co
     if host.repository is None or base is None or now is None or base == now:
         return JudgedTests()
     tests = await to_thread.run_sync(results_or_none, suite, outcome, workspace)
-    judged = Judged(host.repository, base, now, tests)
+    setup = tuple(fill_argv(argv, attempt.names) for argv in attempt.step.settings.workspace.setup)
+    judged = Judged(host.repository, base, now, tests, setup)
     waived = (*suite.may_change, *attempt.waived)
     changed = await to_thread.run_sync(
         changed_test_files, judged, suite, waived, _python_folders(attempt), _installed(attempt, suite)

@@ -199,12 +199,16 @@ async def _verified(
         return _refused(host, started, "contract", missing, result, tree=change.tree)
     if step.output.file is not None:
         content = _printed(step, outcome) if step.output.kind == "text" else value.value
-        artifact = await to_thread.run_sync(artifacts.keep_output, host, step.output, names, content)
+        artifact = await to_thread.run_sync(artifacts.keep_output, host, step, names, content)
         result[artifacts.ARTIFACTS] = [artifact]
     end = attempt_ended(
         host, started, "ok", result=result, tree=change.tree or started.start, change=change.change or None
     )
-    return replace(end, protected=protected(host, step, names, change, started.base))
+    if not change.judged_files:
+        return end
+    # It may call git, which blocks.
+    guarded = await to_thread.run_sync(protected, host, step, names, change, started.base)
+    return replace(end, protected=guarded)
 
 
 async def _captured_change(

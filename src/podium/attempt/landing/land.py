@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal, assert_never
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 
 from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
@@ -20,9 +20,9 @@ from podium.attempt.landing.messages import in_the_way, left_behind, taken_off
 from podium.attempt.landing.rebase import as_record, clash_message, keep_rebase, left_markers, rebase_of
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
-from podium.attempt.workspace.workspace import PODIUM, start_of
+from podium.attempt.workspace.workspace import PODIUM, change_between, start_of
 from podium.core.events import AttemptEnded, AttemptStarted
-from podium.core.expressions.nodes import Names
+from podium.core.expressions.nodes import Names, Node
 from podium.core.expressions.templates import Value, fill
 from podium.core.expressions.values import Meter, as_text
 from podium.core.model import Git
@@ -69,6 +69,12 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
     assert isinstance(verb, Git)
     stash_values = () if verb.stash is None else (verb.stash,)
     values = (verb.land, verb.message, verb.branch, verb.push, *stash_values)
+    if isinstance(verb.land, tuple | Node):
+        # A run that is cancelled after a crash in the middle does this too, before anything notices the cancel.
+        from podium.attempt.landing.land_all import restore
+
+        with CancelScope(shield=True):
+            await restore(task, host, verb, _landing)
     names = await known_names(host, task.names(), values, task.view)
     request = () if verb.pull_request is None else (verb.pull_request,)
     key = request_key(task.started, "git", verb.how, *(fill(value, names) for value in values), *request)
@@ -78,7 +84,14 @@ async def work(task: AttemptTask, host: Host) -> AttemptEnded:
 async def _land_or_publish(task: AttemptTask, host: Host, verb: Git, names: Names) -> AttemptEnded:
     if verb.land is not None:
         message = None if verb.message is None else _text(verb.message, names)
-        return await land_head(task, host, _text(verb.land, names), message, verb.how)
+        branches = fill(verb.land, names)
+        if isinstance(branches, list | tuple):
+            from podium.attempt.landing.land_all import land_all
+
+            return await land_all(
+                task, host, branches, lambda name: _landing(task, host, name, message, verb.how)
+            )
+        return await land_head(task, host, as_text(branches, Meter()), message, verb.how)
     if verb.stash is not None:
         return await _stash(task, host, _text(verb.stash, names))
     tree = await to_thread.run_sync(start_of, host, _repository(host), task.started)
@@ -88,7 +101,7 @@ async def _land_or_publish(task: AttemptTask, host: Host, verb: Git, names: Name
         return _failed(host, task.started, "disputed_tests", unaccepted)
     if not is_judged:
         onto = await to_thread.run_sync(tree_of, _repository(host), host.base_commit)
-        return _proposed(host, task.started, tree, onto)
+        return await _proposed(host, task.started, tree, onto)
     return await _publish(task, host, verb, names)
 
 
@@ -166,7 +179,7 @@ async def _held_back(
             host, started, MOVED, f'branch "{ready.landing.branch}" moved each time before the gates ended'
         )
     onto = await to_thread.run_sync(tree_of, repository, ready.tip)
-    return _proposed(host, started, ready.tree, onto)
+    return await _proposed(host, started, ready.tree, onto)
 
 
 async def _sent_back(
@@ -194,10 +207,11 @@ async def _sent_back(
     return attempt_ended(host, task.started, "failed", reason, result=result, tree=task.started.start)
 
 
-def _proposed(host: Host, started: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
-    """The tree that would land, for the gates to judge; the next attempt lands it."""
+async def _proposed(host: Host, started: AttemptStarted, tree: Tree, onto: Tree) -> AttemptEnded:
+    """The tree that would land, and how it changes the branch, for the gates to judge; the next attempt lands it."""
+    change = await to_thread.run_sync(change_between, _repository(host), onto, tree)
     result: AttemptResult = {"text": "to be judged before it lands", "files": [], ONTO: onto}
-    return attempt_ended(host, started, "ok", MOVED, result=result, tree=tree)
+    return attempt_ended(host, started, "ok", MOVED, result=result, tree=tree, change=change)
 
 
 def _landing(task: AttemptTask, host: Host, branch: str, message: str | None, how: How) -> Landing:
@@ -340,9 +354,9 @@ def _landed(
 def _nothing(
     host: Host, started: AttemptStarted, landing: Landing, tip: str | None, behind: str | None
 ) -> AttemptEnded:
-    fact = "has all of it already" if tip else "was not made"
+    fact = "already has all changes" if tip else "was not created"
     notes = None if behind is None else left_behind(host.run, started.path, landing, behind)
-    text = f'there is nothing to land: "{landing.branch}" {fact}'
+    text = f'nothing to land: "{landing.branch}" {fact}'
     return _passed(host, started, text, tip or "", landing.branch, notes, unchanged=True)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from errno import ENOENT
 from functools import cache, partial
 from pathlib import Path
 from posixpath import normpath
-from typing import Any
+from typing import Any, Final
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.agent.resolve import ResolvedAgent
@@ -21,21 +21,33 @@ from podium.attempt.prompt.earlier_outputs import PlacedOutputs, place_outputs
 from podium.attempt.prompt.feedback import feedback_text, keep_entries
 from podium.attempt.prompt.images import images_among
 from podium.attempt.prompt.instructions import project_instructions
-from podium.attempt.prompt.packed_files import context_of, memory_facts, named_files
+from podium.attempt.prompt.pack_plan import Request
+from podium.attempt.prompt.packed_files import (
+    files_section,
+    hidden_files,
+    lines_of_hidden,
+    memory_facts,
+    named_files,
+    pack_files,
+    removed_in,
+)
 from podium.attempt.prompt.review_material import FOLDER, material_of
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
+from podium.attempt.workspace.hidden import HiddenFiles
+from podium.context.manifest import Pack
 from podium.core import step_settings
 from podium.core.expressions.nodes import Names
-from podium.core.expressions.templates import Value, fill
+from podium.core.expressions.templates import Value, fill, fill_argv
 from podium.core.expressions.values import Meter, as_text
 from podium.fast_dataclass import dataclass
 from podium.ports.agent import ImageInput, ServiceAgent
 from podium.redaction.scan import scrub
 from podium.tasks.partials import render_partial
-from podium.workflow.prompts.quoting import fence, quote_block
+from podium.workflow.prompts.quoting import OutsideText, fence, quote_block
 from podium.workflow.prompts.render import Prompt, parse_prompt, render
 
-"""Folder of the includes of an inline prompt."""
+_OWN_ENDINGS: Final = (".yaml", ".yml", ".md", ".txt", ".j2")
+"""Of workflows and prompts, which a step may not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,12 @@ class RenderedPrompt:
     files: Mapping[str, str] = field(default_factory=dict)
     """Answers of earlier steps that the prompt names as files, by path."""
     images: tuple[ImageInput, ...] = ()
+    packed: Pack | None = None
+    """The files that `context` packed into the prompt."""
+    packed_text: str = ""
+    """The section of the prompt with these files."""
+    hidden: HiddenFiles | None = None
+    """The files that the worker may not see."""
 
 
 def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> RenderedPrompt:
@@ -58,28 +76,49 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
     # List files only on demand: most prompts do not use them, and a large project has many.
     files = cache(partial(files_of, host, attempt.started.start))
     entries = keep_entries(host, attempt.task)
-    feedback = feedback_text(attempt.task, entries)
-    names = _Names(attempt.names, feedback, {} if worker is None else worker.parameters)
+    hiding = _Hiding(attempt, files)
+    feedback = hiding.clean(feedback_text(attempt.task, entries))
+    names = _Names(
+        attempt.names,
+        feedback,
+        {} if worker is None else worker.parameters,
+        frozenset(host.context.outside_inputs),
+        attempt.nonce if attempt.verb.judge else "",
+    )
     system, prompt = (None, attempt.verb.prompt) if worker is None else (worker.system, worker.prompt)
     persona = "" if system is None else _rendered(attempt, system, names, files)
     instructions = "" if worker is None else _instructions(attempt, worker)
     persona = f"{persona.strip()}\n\n{instructions}".strip() if instructions else persona
     if attempt.verb.stdin is not None:
-        return _scrubbed(host, persona, _literal_prompt(attempt, attempt.verb.stdin, files), {})
+        literal = _scrubbed(host, persona, _literal_prompt(attempt, attempt.verb.stdin, files), {})
+        return replace(literal, hidden=hiding.files)
     own, is_placed = _own_prompt(attempt, prompt, names, files)
-    images = _images(attempt, worker, files)
+    images = _images(attempt, worker, files, hiding)
     reads_files = worker is not None and not isinstance(worker.adapter, ServiceAgent)
     attached = [image.path for image in images]
-    parts = [own, *_additions(attempt, names, files, attached, reads_files=reads_files)]
+    packing = _Packing(own, frozenset(attached), reads_files=reads_files)
+    parts = [own, *_additions(attempt, names, files, packing)]
     if feedback and not is_placed:
-        parts.append(feedback_text(attempt.task, entries, heading=True))
+        parts.append(hiding.clean(feedback_text(attempt.task, entries, heading=True)))
     outputs = _outputs(attempt, reads_files=reads_files)
     if outputs.facts:
-        parts.append(render_partial(attempt.work.config, "outputs", outputs.facts))
-    parts.append(_excerpt(attempt))
+        parts.append(hiding.clean(render_partial(attempt.work.config, "outputs", outputs.facts)))
+    parts.append(hiding.clean(_excerpt(attempt)))
     parts.append(_shape(attempt))
     text = "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
-    return replace(_scrubbed(host, persona, text, outputs.files), images=images)
+    answers = {path: hiding.clean(content) for path, content in outputs.files.items()}
+    rendered = _scrubbed(host, persona, text, answers)
+    removed = Counter(rendered.removed) + (
+        Counter() if packing.packed is None else removed_in(packing.packed)
+    )
+    return replace(
+        rendered,
+        images=images,
+        removed=dict(removed),
+        packed=packing.packed,
+        packed_text=packing.text,
+        hidden=hiding.files,
+    )
 
 
 def _literal_prompt(attempt: AgentAttempt, stdin: Value, files: Callable[[], TreeFiles]) -> str:
@@ -98,12 +137,13 @@ def _literal_prompt(attempt: AgentAttempt, stdin: Value, files: Callable[[], Tre
 
 
 def _images(
-    attempt: AgentAttempt, worker: ResolvedAgent | None, files: Callable[[], TreeFiles]
+    attempt: AgentAttempt, worker: ResolvedAgent | None, files: Callable[[], TreeFiles], hiding: _Hiding
 ) -> tuple[ImageInput, ...]:
     context = attempt.step.settings.context
     if worker is None or not worker.installed.type.capabilities.images or not step_settings.present(context):
         return ()
-    return images_among(files(), named_files(context, attempt.names, files()))
+    named = named_files(context, attempt.names, files())
+    return images_among(files(), [path for path in named if not hiding.covers(path)])
 
 
 def _instructions(attempt: AgentAttempt, worker: ResolvedAgent) -> str:
@@ -137,15 +177,29 @@ def _outputs(attempt: AgentAttempt, *, reads_files: bool) -> PlacedOutputs:
 class _Names(Mapping[str, Any]):
     """The names of a prompt; `feedback` is the text of the feedback."""
 
-    def __init__(self, names: Names, feedback: str, parameters: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        names: Names,
+        feedback: str,
+        parameters: Mapping[str, Any],
+        outside: frozenset[str] = frozenset(),
+        nonce: str = "",
+    ) -> None:
         self._names = names
         self._feedback = feedback
         self._parameters = parameters
+        self._outside = outside
+        self._nonce = nonce
 
     def __getitem__(self, name: str) -> Any:
         if name == "feedback":
             return self._feedback
         value: Any = self._names.lookup(name)
+        if name == "inputs" and self._outside:
+            return {
+                each: _outside(content, self._nonce) if each in self._outside else content
+                for each, content in value.items()
+            }
         return {**self._parameters, **value} if name == "with" and self._parameters else value
 
     def __iter__(self) -> Iterator[str]:
@@ -153,6 +207,17 @@ class _Names(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return 0
+
+
+def _outside(value: Any, nonce: str) -> Any:
+    """The value with all its texts marked as written outside of the project. Inputs nest to a bounded depth."""
+    if isinstance(value, str):
+        text = OutsideText(value)
+        text.nonce = nonce
+        return text
+    if isinstance(value, Mapping):
+        return {key: _outside(each, nonce) for key, each in value.items()}
+    return [_outside(each, nonce) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _own_prompt(
@@ -190,34 +255,88 @@ def _parsed(attempt: AgentAttempt, source: step_settings.Prompt) -> Prompt:
     return parse_prompt(source.text, folder=folder, name=name, partials=attempt.work.config.partials)
 
 
+class _Hiding:
+    """The files that the worker may not see, and texts without their lines."""
+
+    def __init__(self, attempt: AgentAttempt, files: Callable[[], TreeFiles]) -> None:
+        self.files: HiddenFiles | None = None
+        if attempt.step.settings.workspace.hide and not attempt.verb.judge:
+            request = _request(attempt, attempt.step.settings.context)
+            self.files = hidden_files(attempt.host, request, files())
+            self._lines = lines_of_hidden(request, files(), self.files)
+
+    def covers(self, path: str) -> bool:
+        return self.files is not None and self.files.covers(path)
+
+    def clean(self, text: str) -> str:
+        return text if self.files is None else self._lines.remove(text)
+
+
+class _Packing:
+    """What decides about the packed files, and what was packed."""
+
+    def __init__(self, task: str, images: frozenset[str], *, reads_files: bool) -> None:
+        self.task = task
+        self.images = images
+        self.reads_files = reads_files
+        self.packed: Pack | None = None
+        self.text = ""
+
+
 def _additions(
-    attempt: AgentAttempt,
-    names: _Names,
-    files: Callable[[], TreeFiles],
-    images: Sequence[str],
-    *,
-    reads_files: bool,
+    attempt: AgentAttempt, names: _Names, files: Callable[[], TreeFiles], packing: _Packing
 ) -> Iterator[str]:
     host, started, step, config = attempt.host, attempt.started, attempt.step, attempt.work.config
     if started.degrade:
         rung = step_settings.Prompt(step.retry.degrade[started.degrade - 1])
         yield _rendered(attempt, rung, names, files)
+    if host.context.outside_inputs:
+        sender = {"trigger": host.context.trigger, "inputs": host.context.outside_inputs}
+        yield render_partial(config, "event", sender)
     if started.guidance:
         yield render_partial(config, "guidance", {"guidance": started.guidance})
     context = step.settings.context
     if attempt.work.review is not None:
         yield material_of(host, attempt.work.review, config, tree=started.start, nonce=attempt.nonce)
-        context = replace(context, diff=None)  # The material already has the diff.
+        context = replace(context, diff=False)  # The material already has the diff.
     if step_settings.present(context):
-        since = attempt.work.run_start
-        packed = context_of(
-            host, context, attempt.names, files(), since=since, tree=started.start, images=images
-        )
-        yield render_partial(config, "files", packed) if packed else ""
+        yield _files_text(attempt, context, files(), packing)
     if attempt.exchange.memory is not None:
         tree = attempt.exchange.memory
-        facts = memory_facts(host, started, step.memory, tree, has_files=reads_files)
+        facts = memory_facts(host, started, step.memory, tree, has_files=packing.reads_files)
         yield render_partial(config, "memory", facts)
+
+
+def _files_text(
+    attempt: AgentAttempt, context: step_settings.ContextSettings, files: TreeFiles, packing: _Packing
+) -> str:
+    request = replace(
+        _request(attempt, context),
+        task=f"{packing.task}\n{attempt.step.description or ''}",
+        reads_files=packing.reads_files,
+        images=packing.images,
+    )
+    packing.packed = pack_files(attempt.host, request, files)
+    section = files_section(packing.packed, request)
+    packing.text = render_partial(attempt.work.config, "files", section).strip() if section else ""
+    return packing.text
+
+
+def _request(attempt: AgentAttempt, context: step_settings.ContextSettings) -> Request:
+    return Request(
+        settings=context,
+        names=attempt.names,
+        hide=fill_argv(attempt.step.settings.workspace.hide, attempt.names),
+        plan=tuple(output.text for output in attempt.work.outputs),
+        touches=globs_of(attempt.step, attempt.names) or (),
+        since=attempt.work.run_start if attempt.work.review is None else attempt.work.review.base,
+        tree=attempt.started.start,
+        own=frozenset(
+            path
+            for path in fill_argv(attempt.step.settings.protect, attempt.names)
+            if path.endswith(_OWN_ENDINGS)
+        ),
+    )
 
 
 def _excerpt(attempt: AgentAttempt) -> str:

@@ -48,6 +48,11 @@ class TreeFiles:
             contents = read_blobs(trees(self.repository), names, most=MAX_FILE_BYTES)
             yield from zip(selected, contents, strict=True)
 
+    def read_small(self, path: str, most: int) -> bytes | None:
+        """The content of a file in the project folder; None for one with more bytes than `most`."""
+        content = _content(self.folder / path)
+        return content if len(content) <= most else None
+
     def fact(self, query: tuple[str, str]) -> Any:
         """The value of `exists` or `glob` in a prompt."""
         function, argument = query

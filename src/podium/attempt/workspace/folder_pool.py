@@ -19,7 +19,7 @@ from podium.fast_dataclass import dataclass
 from podium.git.repository import Repository
 from podium.git.trees.snapshot import Snapshot
 from podium.git.workdir.checkout import checkout, is_exact, update
-from podium.git.workdir.clone import History, add_repository, pack_history, reclaim_history
+from podium.git.workdir.clone import Extent, History, add_repository, pack_history, reclaim_history
 from podium.git.workdir.folder import Owner, discard
 
 MAX_IDLE: Final = 4
@@ -89,12 +89,14 @@ def is_small(snapshot: Snapshot) -> bool:
     return len(snapshot.listing) <= SMALL and sum(map(len, snapshot.listing.values())) <= SMALL
 
 
-def add_clone(repository: Repository, folder: PooledFolder, base: str | None, commit: str) -> None:
+def add_clone(
+    repository: Repository, folder: PooledFolder, base: str | None, commit: str, extent: Extent
+) -> None:
     """Add a repository at a commit to a folder with the files of this commit; `base` is where the run began."""
     history = folder.history
-    if history is None or history.commit != base:
+    if history is None or (history.commit, history.extent) != (base, extent):
         discard_workspace(folder.history_path)
-        history = pack_history(repository, base, folder.history_path)
+        history = pack_history(repository, base, folder.history_path, extent)
     folder.history, folder.is_clone = None, True
     folder.history = add_repository(repository, folder.path, folder.snapshot, commit, history, folder.owner)
 

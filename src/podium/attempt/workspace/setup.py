@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -109,16 +109,21 @@ def setup_request(step: Step, names: Names | None) -> SetupRequest:
 
 
 async def prepare(
-    host: Host, sandbox: Sandbox, request: SetupRequest, folder: Path, snapshot: Snapshot | None
+    host: Host,
+    sandbox: Sandbox,
+    request: SetupRequest,
+    folder: Path,
+    snapshot: Snapshot | None,
+    is_hidden: Callable[[str], bool] | None = None,
 ) -> SetupResult:
-    """Links and copies what the workspace needs; the project itself only gets ports."""
+    """Links and copies what the workspace needs; the project itself only gets ports. Hidden files are not copied."""
     ports = free_ports(request.ports)
     if snapshot is None:
         return SetupResult((), (), ports)
 
     def put() -> SetupResult:
         links = _link(host, sandbox, request, folder, snapshot)
-        copies = _copy(host, request, folder, snapshot, sandbox.owner)
+        copies = _copy(host, request, folder, snapshot, sandbox.owner, is_hidden)
         return SetupResult(links, tuple(ignore_rule(name) for name in (*links, *copies)), ports)
 
     is_quick = is_small(snapshot) and not request.copy
@@ -233,7 +238,12 @@ def _link(
 
 
 def _copy(
-    host: Host, request: SetupRequest, folder: Path, snapshot: Snapshot, owner: Owner | None
+    host: Host,
+    request: SetupRequest,
+    folder: Path,
+    snapshot: Snapshot,
+    owner: Owner | None,
+    is_hidden: Callable[[str], bool] | None,
 ) -> tuple[str, ...]:
     """Copies untracked regular files of the project; links are not followed."""
     if not request.copy:
@@ -241,7 +251,7 @@ def _copy(
     tracked = {path for path, _ in files(snapshot.listing)}
     copied: list[str] = []
     for name in copied_files(host.project, request):
-        if name in tracked:
+        if name in tracked or (is_hidden is not None and is_hidden(name)):
             continue
         if len(copied) >= MAX_COPIED_FILES:
             raise SetupFailed(f"workspace.copy matches more than {MAX_COPIED_FILES} files; name fewer")

@@ -20,6 +20,7 @@ from podium.errors import PodiumError
 from podium.files import bounded_json
 from podium.files.inside import resolved
 from podium.ports.sandbox import SandboxLevel
+from podium.process.host_programs import path_without
 
 VENVS: Final = (".venv", "venv")
 FOLDERS: Final = (*VENVS, "node_modules")
@@ -50,39 +51,11 @@ def find_toolchain(project: Path, path: str) -> tuple[str, ...]:
 
 def path_outside(project: Path, path: str, toolchain: Iterable[str]) -> str:
     """PATH without the folders in the project, where an agent could put a program, except those of the toolchain."""
-    places = (str(project), *path.split(os.pathsep))
-    return _path_outside(str(project), path, tuple(toolchain), tuple(map(_identity, places)))
-
-
-def _identity(folder: str) -> tuple[int, ...] | None:
-    """Which folder a path leads to; a link that was changed since leads to another. Numbers of files are reused."""
-    try:
-        status = os.stat(folder)  # noqa: PTH116 (called for every command)
-    except (OSError, ValueError):
-        return None
-    return status.st_dev, status.st_ino, status.st_ctime_ns
-
-
-# Following the links takes most of the time; it is done again when one of the folders is another one.
-@lru_cache(maxsize=64)
-def _path_outside(project: str, path: str, toolchain: tuple[str, ...], _identities: object) -> str:
-    roots = {project, resolved(project)}
-    allowed = {
+    roots = (str(project), resolved(str(project)))
+    allowed = (
         f"{root}/{name}/{folder}" for root in roots for name in toolchain for folder in ("bin", ".bin")
-    }
-
-    def is_usable(folder: str) -> bool:
-        place = os.path.normpath(folder)
-        if place in allowed:
-            return True
-        inside = (_is_below(spelling, root) for spelling in (place, resolved(place)) for root in roots)
-        return not any(inside)
-
-    return os.pathsep.join(folder for folder in path.split(os.pathsep) if is_usable(folder))
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return f"{path}/".startswith(f"{folder}/")
+    )
+    return path_without(roots, path, allowed)
 
 
 def toolchain_folders(
@@ -154,8 +127,10 @@ def without_editable(project: Path, level: SandboxLevel, path: str) -> str:
     """PATH without environments that have an editable install of the project."""
     if level in MOUNTS_IN_PLACE:
         return path
-    folders = path.split(os.pathsep)
     bad = {str(venv / "bin") for venv in _venvs(project, path) if is_editable(venv, project)}
+    if not bad:
+        return path or os.defpath
+    folders = path.split(os.pathsep)
     return os.pathsep.join(folder for folder in folders if os.path.normpath(folder) not in bad) or os.defpath
 
 

@@ -20,13 +20,21 @@ from podium.attempt import project_files
 from podium.attempt.host import Host
 from podium.attempt.workspace import setup
 from podium.attempt.workspace.folder_pool import PooledFolder, add_clone, discard_workspace
+from podium.attempt.workspace.hidden import (
+    HiddenFiles,
+    HiddenStart,
+    check_isolation,
+    put_back,
+    tree_without,
+)
 from podium.attempt.workspace.shared_folder import share_folder
 from podium.attempt.workspace.toolchain import MOUNTS_IN_PLACE
 from podium.core.events import AttemptStarted
 from podium.core.expressions.nodes import Names
+from podium.core.expressions.templates import fill_argv
 from podium.core.model import Agent, Step
 from podium.core.types import IN_PLACE, Tree
-from podium.errors import disk_fault
+from podium.errors import ConfigurationError, disk_fault
 from podium.fast_dataclass import dataclass, replace
 from podium.git.repository import (
     Person,
@@ -44,6 +52,7 @@ from podium.git.trees.merge import Clashed, join
 from podium.git.trees.names import escape_path
 from podium.git.trees.snapshot import Snapshot
 from podium.git.workdir.capture import Refused, capture
+from podium.git.workdir.clone import COMMITS, Extent, tips_of
 from podium.git.workdir.walk import open_folder
 from podium.ports.sandbox import Sandbox
 
@@ -77,8 +86,12 @@ class Workspace:
     """The folder of the memory that the step names, outside the workspace."""
     memory_tree: Tree | None = None
     """The content of that folder at the start."""
+    has_history: bool = False
+    """For a command: whether it has a repository, which it may only read."""
     inside: Path | None = None
     """The path at which a sandbox mounts the folder, the project's own; None without a mount."""
+    hidden: HiddenStart | None = None
+    """The files that are missing here because the worker may not see them."""
 
     @property
     def mount_path(self) -> Path:
@@ -96,6 +109,8 @@ class CapturedChange:
     """Without a repository: the changed files, if the step may change some files only."""
     own: tuple[str, ...] | None = None
     """The files that this visit changed, if earlier steps changed some of the others."""
+    created_hidden: tuple[str, ...] = ()
+    """Files that were created in the place of hidden ones; they are not part of the tree."""
 
     @property
     def judged_files(self) -> tuple[str, ...]:
@@ -120,9 +135,12 @@ async def open_workspace(
     kind: Literal["clone", "checkout"],
     names: Names | None = None,
     tree: Tree | None = None,
+    hidden: HiddenFiles | None = None,
 ) -> AsyncIterator[Workspace]:
     """A workspace at the tree the attempt starts from, or at another one; removed afterwards, also on cancellation."""
     sandbox = host.sandbox_of(step)
+    if hidden is not None:
+        check_isolation(sandbox.level, has_tree=host.repository is not None)
     is_mounted = sandbox.level in MOUNTS_IN_PLACE
     private = host.private_dirs.take(host.work_dir, reusable=kind == "checkout", owner=sandbox.owner)
     inside = host.project if is_mounted else None
@@ -135,11 +153,26 @@ async def open_workspace(
             if host.repository is not None:
                 made = replace(made, before=await _files_now(host.repository))
         else:
-            start = tree or started.start or await _tree_at_start(host, host.repository, started)
+            start = whole = tree or started.start or await _tree_at_start(host, host.repository, started)
+            if hidden is not None:
+                start = await to_thread.run_sync(tree_without, host.repository, start, hidden)
             pooled = await host.folders.take(host.repository, host.work_dir, start, sandbox.owner)
-            if kind == "clone":
-                await to_thread.run_sync(_add_clone, host, host.repository, started, pooled)
-            made = replace(bare, folder=pooled.path, snapshot=pooled.snapshot, kind=kind)
+            extent = None
+            # Most commands ask for none, and another thread takes as long as all the rest of this.
+            if kind == "clone" or _wants_history(step):
+                extent = await to_thread.run_sync(_extent, host.repository, step, names)
+            if hidden is not None:
+                await to_thread.run_sync(_add_only_commit, host.repository, started, pooled)
+            elif extent is not None:
+                await to_thread.run_sync(_add_clone, host, host.repository, started, pooled, extent)
+            made = replace(
+                bare,
+                folder=pooled.path,
+                snapshot=pooled.snapshot,
+                kind=kind,
+                has_history=kind == "checkout" and extent is not None,
+                hidden=None if hidden is None else HiddenStart(hidden, whole),
+            )
         async with _set_up(host, started, step, sandbox, made, names) as ready:
             yield ready
     finally:
@@ -158,14 +191,15 @@ async def _set_up(
     if made.snapshot is not None and isinstance(step.verb, Agent):
         shared = await to_thread.run_sync(share_folder, host, step, names, made.folder, sandbox.owner)
     request = setup.setup_request(step, names)
-    added = await setup.prepare(host, sandbox, request, made.folder, made.snapshot)
+    unseen = None if made.hidden is None else made.hidden.files.covers
+    added = await setup.prepare(host, sandbox, request, made.folder, made.snapshot, unseen)
     ready = made
     if added.links or added.ports:
         ready = replace(made, links=(*made.links, *added.links), ports=added.ports)
     own = (*added.own, *map(setup.ignore_rule, shared))
     if ready.snapshot is not None and own:
-        unseen = parse_rules("\n".join(own).encode("utf-8", "surrogateescape"))
-        ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *unseen)))
+        ignored = parse_rules("\n".join(own).encode("utf-8", "surrogateescape"))
+        ready = replace(ready, snapshot=replace(ready.snapshot, outer=(*ready.snapshot.outer, *ignored)))
     # The files that Podium itself wrote until now are not counted as the attempt's.
     ready = replace(ready, opened_ns=time.time_ns())
     ready = await setup.set_up(host, started, step, request, ready, names)
@@ -241,9 +275,39 @@ async def _tree_at_start(host: Host, repository: Repository, started: AttemptSta
     return await to_thread.run_sync(start_of, host, repository, started)
 
 
-def _add_clone(host: Host, repository: Repository, started: AttemptStarted, pooled: PooledFolder) -> None:
+def _wants_history(step: Step) -> bool:
+    wish = step.settings.workspace
+    return wish.history is not None or bool(wish.refs)
+
+
+def _extent(repository: Repository, step: Step, names: Names | None) -> Extent:
+    """How much history the repository of a workspace has."""
+    wish = step.settings.workspace
+    patterns = fill_argv(wish.refs, names) if wish.refs and names is not None else ()
+    try:
+        tips = tips_of(repository, patterns) if patterns else ()
+    except KeyError as error:
+        raise ConfigurationError(
+            f'workspace.refs of step "{step.name}": no branch or tag is named {error.args[0]}',
+            hint="see: git branch, git tag",
+        ) from error
+    return Extent(wish.history or COMMITS, tips)
+
+
+def _add_clone(
+    host: Host, repository: Repository, started: AttemptStarted, pooled: PooledFolder, extent: Extent
+) -> None:
     commit = _commit_at(host, repository, started, pooled.snapshot.tree)
-    add_clone(repository, pooled, host.base_commit, commit)
+    add_clone(repository, pooled, host.base_commit, commit, extent)
+
+
+def _add_only_commit(repository: Repository, started: AttemptStarted, pooled: PooledFolder) -> None:
+    """A repository with a single commit of the files of the folder, so that nothing else can be read from it."""
+    signature = Signature(PODIUM, PODIUM, started.at // 1000)
+    commit = write_commit(
+        repository, pooled.snapshot.tree, parents=(), message="The visible files", signature=signature
+    )
+    add_clone(repository, pooled, None, commit, Extent())
 
 
 def commit_at_start(host: Host, repository: Repository, started: AttemptStarted) -> str:
@@ -280,8 +344,11 @@ def _capture(
         more = [f"- and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
         lines = ("these files may not be taken over:", *faults[:SHOWN_FAULTS], *more)
         return CaptureRefused("capture", "\n".join(lines))
-    keep_attempt(host, repository, started, captured_tree.tree)
-    return _change_since(repository, started.base, captured_tree.tree)
+    tree, created = captured_tree.tree, tuple[str, ...]()
+    if workspace.hidden is not None:
+        tree, created = put_back(repository, tree, workspace.hidden)
+    keep_attempt(host, repository, started, tree)
+    return replace(_change_since(repository, started.base, tree), created_hidden=created)
 
 
 def _remove_links(workspace: Workspace) -> None:

@@ -9,6 +9,7 @@ from podium.core.decide.approvals import oversight_of
 from podium.core.decide.entry import ScopeEnd
 from podium.core.decide.joins import final_tree, queue_for_join
 from podium.core.decide.repeats import attempts_left, is_last_rejection, retry_due
+from podium.core.decide.series import continuation
 from podium.core.events import Event, StepEnded, StepReopened
 from podium.core.model import Block, Call, Gates, Review
 from podium.core.payloads import RefusedMember
@@ -292,7 +293,7 @@ def _result(state: State, scope: Scope, now: Millis) -> tuple[object] | StepEnde
     verb = scope.place.step.verb
     if isinstance(verb, Block) and verb.output is not None:
         answer = try_fill(state, scope, verb.output, now)
-    elif isinstance(verb, Call) and verb.workflow.outputs:
+    elif isinstance(verb, Call) and verb.workflow.outputs and not _is_continued(state, scope):
         answer = try_fill(state, scope, dict(verb.workflow.outputs), now, inside=True)
     else:
         return None
@@ -301,3 +302,8 @@ def _result(state: State, scope: Scope, now: Millis) -> tuple[object] | StepEnde
     return StepEnded(
         now, scope.place.path, "error", "expression", 1, message="an output must not use exists or glob"
     )
+
+
+def _is_continued(state: State, scope: Scope) -> bool:
+    """Whether a new run continues this one; the outputs are then those of the last run."""
+    return scope.place.path == ROOT and continuation(state) is not None

@@ -23,11 +23,12 @@ from podium.core.decide.joins import join_needs
 from podium.core.decide.pass_rules import is_rest, is_settled
 from podium.core.decide.routes import with_route
 from podium.core.decide.scopes import next_scope_event
+from podium.core.decide.series import continuation, end_for_continuation, name_of_next
 from podium.core.events import Event
 from podium.core.evolve.evolve import advance
 from podium.core.evolve.leaves import is_by_hand
-from podium.core.model import Agent, Call, Check, Human, Set, Step, Wait
-from podium.core.queries.evaluate import computed_due, try_condition, try_fill
+from podium.core.model import Agent, Call, Check, Continue, Human, Set, Step, Wait
+from podium.core.queries.evaluate import try_condition, try_fill
 from podium.core.queries.graph import WORK, builders_on, live_children
 from podium.core.queries.memories import pin_request
 from podium.core.state import Instance, Leaf, Scope, State, draft, freeze
@@ -237,7 +238,12 @@ def _run_end(state: State, root: Instance, now: Millis) -> events.RunEnded | Non
     assert ending is not None
     status = STATUS_OF_EXIT.get(ending.exit, "failed")
     outputs = (ending.result or {}).get("output") or {}
-    return events.RunEnded(now, status, ending.outcome, ending.reason, ending.exit, outputs, ending.message)
+    run = state.started.run if state.started is not None and continuation(state) is not None else None
+    continued_by = "" if run is None or status != "passed" else name_of_next(run)
+    exit_code, message = ending.exit, ending.message
+    return events.RunEnded(
+        now, status, ending.outcome, ending.reason, exit_code, outputs, message, continued_by
+    )
 
 
 def _start_instance(state: State, instance: Instance, now: Millis) -> Event | None:
@@ -319,13 +325,12 @@ def _start_leaf(state: State, leaf: Leaf, now: Millis) -> Event | None:
             )
         case Set():
             return _set(state, leaf, verb, now)
+        case Continue():
+            return end_for_continuation(state, leaf, verb, now)
         case Human():
             return ask_person(state, leaf, verb, now)
         case Wait():
-            due = _due(state, leaf, verb, now)
-            if due is None or isinstance(due, int):
-                return events.WaitStarted(now, path, due)
-            return due
+            return events.WaitStarted(now, path, _due(state, leaf, verb, now))
         case Agent(by_hand=True) if state.started is not None and state.started.no_human:
             return events.StepEnded(now, path, "error", "no_human", 1)
         case _ if isinstance(verb, WORK) and leaf.ticket < 0:
@@ -344,12 +349,10 @@ def _set(state: State, leaf: Leaf, verb: Set, now: Millis) -> Event:
     return events.StepEnded(now, leaf.place.path, "passed", sets=tuple(values))
 
 
-def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | Event | None:
-    """When a wait is over: a timer at its time, any other wait after its timeout; an event if that cannot be computed."""
-    if isinstance(verb.timer, int):
-        return Millis(now + verb.timer)
+def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | None:
+    """When a wait is over: a timer at its time, any other wait after its timeout."""
     if verb.timer is not None:
-        return computed_due(state, leaf, verb.timer, now)
+        return Millis(now + verb.timer)
     if verb.minute_of_day is not None:
         assert state.started is not None
         offset = state.started.run.utc_offset * 60_000

@@ -13,6 +13,7 @@ from podium.core.decide.limit_text import limit_message
 from podium.core.events import Event, FactsAsked, StepEnded, StepExpanded
 from podium.core.expressions.nodes import ExprError, NeedFact, Node, evaluate
 from podium.core.model import Call, ForEach, Members, Panel, Repeat, Review
+from podium.core.queries.computed import entered
 from podium.core.queries.evaluate import expression_error, try_fill
 from podium.core.queries.graph import tree_in_view
 from podium.core.queries.names import InstanceNames
@@ -43,6 +44,10 @@ def _open_call(state: State, scope: Scope, verb: Call, now: Millis) -> Event:
         return answer
     values: Mapping[str, Any] = answer[0]
     inputs = {i.name: values.get(i.name, i.default) for i in verb.workflow.inputs}
+    try:
+        entered(verb.workflow, inputs)
+    except ExprError as error:
+        return expression_error(scope, error, now)
     return StepExpanded(now, scope.place.path, len(verb.workflow.body.steps), items=(inputs,))
 
 

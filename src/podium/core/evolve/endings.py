@@ -29,6 +29,7 @@ from podium.core.queries.graph import (
 from podium.core.queries.memories import memory_of
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
 from podium.core.types import Address, Tree
+from podium.fast_dataclass import replacer
 
 MAY_ASK: Final[Mapping[Phase, tuple[EffectKind, ...]]] = {
     "ready": ("fact", "join"),
@@ -40,6 +41,12 @@ MAY_ASK: Final[Mapping[Phase, tuple[EffectKind, ...]]] = {
     "ended": (),
 }
 """The effects that may be pending in each phase and are dropped when the instance ends."""
+_ended_leaf: Final = replacer(Leaf, "phase", "ending", "ticket")
+_without_child: Final = replacer(
+    Scope,
+    *("live", "ok", "bad", "skipped", "last", "head", "breaking", "limit_hit", "routes"),
+    *("claimants", "changed"),
+)
 
 
 def end(state: State, event: StepEnded) -> State:
@@ -55,7 +62,7 @@ def end(state: State, event: StepEnded) -> State:
             state = state._replace(queue_head=leave_queue(state, instance))
         if instance.guidance:
             state = state._replace(guidance=after_end(state.guidance, instance.guidance, event))
-        ended_instance: Instance = instance._replace(phase="ended", ending=event, ticket=-1)
+        ended_instance: Instance = _ended_leaf(instance, phase="ended", ending=event, ticket=-1)
     else:
         _drop_tickets(state, instance)
         ended_instance = instance._replace(phase="ended", ending=event)
@@ -106,7 +113,8 @@ def _update_parent(state: State, child: Instance, event: StepEnded) -> State:
     key = (parent.place.path, child.place.index)
     visit = state.latest[key]
     side = side_of(parent, child)
-    scope = parent._replace(
+    scope = _without_child(
+        parent,
         live=parent.live - 1,
         ok=parent.ok + (side == "ok"),
         bad=parent.bad + (side == "bad"),

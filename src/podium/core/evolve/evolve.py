@@ -18,6 +18,7 @@ from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Call, Step, Workflow
 from podium.core.payloads import CarriedSpend
 from podium.core.persistent_map import PersistentMap
+from podium.core.queries.computed import entered_call
 from podium.core.queries.graph import order_of_verb
 from podium.core.state import Placement, Scope, State, draft, freeze
 from podium.core.types import ABANDONED
@@ -134,12 +135,13 @@ def _apply_to_run(state: State, event: RunEvent) -> State:
 
 
 def _start_run(state: State, event: events.RunStarted) -> State:
-    call = state.root.verb
-    assert isinstance(call, Call)
+    assert isinstance(state.root.verb, Call)
+    call = entered_call(state.root.verb, event.inputs)
+    root = state.root if call is state.root.verb else state.root._replace(verb=call)
     place = Placement(
         path=addresses.ROOT,
         parent=addresses.ROOT,
-        step=state.root,
+        step=root,
         role="step",
         index=0,
         visit=1,
@@ -161,6 +163,7 @@ def _start_run(state: State, event: events.RunStarted) -> State:
     state.ledgers.put(addresses.ROOT, ledger.new_ledger(addresses.ROOT, None, call.workflow.limits, carried))
     state.vars.put((addresses.ROOT, addresses.INPUTS), (event.inputs,))
     return state._replace(
+        root=root,
         started=event,
         reused_attempts=PersistentMap(dict(run.reused)),
         reusable_attempts=PersistentMap(dict(run.reusable)),

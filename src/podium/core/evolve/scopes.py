@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 from podium.core import addresses, ledger
 from podium.core.effects import StartTimer
@@ -12,6 +13,7 @@ from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Call, ForEach, Repeat, Step
 from podium.core.payloads import RefusedMember
 from podium.core.policy import NO_LIMITS, NO_RESERVE, Limits
+from podium.core.queries.computed import entered_call, limits_before_entry
 from podium.core.queries.graph import (
     BLOCKS,
     PRICE,
@@ -39,12 +41,18 @@ from podium.core.state import (
     Visit,
 )
 from podium.core.types import Address, MicroUsd, Millis
+from podium.fast_dataclass import replace, replacer
 
 TRAIL_KEPT: Final = 64
 TRAIL_MOST: Final = 1024
 """The maximum length of the trail, which every entry copies; otherwise a long sequence would cost its length squared."""
 FINALLY_TIME: Final = Millis(600_000)
 FINALLY_TRANSITIONS: Final = 200
+_with_child: Final = replacer(
+    Scope,
+    *("live", "next", "jump", "last_answer", "outgoing_feedback", "ready", "claimants"),
+    *("recent_children", "head", "facts"),
+)
 
 
 def enter(state: State, event: StepEntered) -> State:
@@ -114,10 +122,11 @@ def _own_ledger(state: State, parent: Instance, step: Step, event: StepEntered) 
     """The step's own ledger, shared by all its visits; None if it has no limits."""
     if event.role == "finally":
         return _ledger_of_finally(state, parent, event)
-    limits = step.limits
+    limits, is_computed = step.limits, False
     if isinstance(step.verb, Call) and limits == NO_LIMITS:
-        limits = step.verb.workflow.limits
-    if limits is NO_LIMITS or limits == NO_LIMITS:
+        is_computed = step.verb.workflow.has_computed
+        limits = limits_before_entry(step.verb.workflow)
+    if limits is NO_LIMITS or (limits == NO_LIMITS and not is_computed):
         return None
     path = addresses.without_visit(event.path)
     assert state.started is not None
@@ -175,7 +184,8 @@ def _update_parent(state: State, parent: Instance, step: Step, event: StepEntere
     back = bool(event.stale) and parent.place.order == "seq"
     if event.stale:
         parent = _reset_needs(state, _make_stale(state, parent, event.stale), event)
-    scope = parent._replace(
+    scope = _with_child(
+        parent,
         live=parent.live + 1,
         # After a jump back, the steps beyond this one count as not entered.
         next=event.index + 1 if back else max(parent.next, event.index + 1),
@@ -275,6 +285,7 @@ def expand(state: State, event: StepExpanded) -> State:
         state.pending.put(("timer", event.path), StartTimer(event.path, event.due))
     if isinstance(scope.place.step.verb, Call) and event.path != addresses.ROOT:
         state.vars.put((event.path, addresses.INPUTS), (event.items[0],))
+        scope = _enter_workflow(state, scope, scope.place.step.verb, event.items[0])
     scope = scope._replace(
         phase="open",
         total=event.total,
@@ -285,6 +296,17 @@ def expand(state: State, event: StepExpanded) -> State:
         join_status=None,
     )
     return _release(state, scope)
+
+
+def _enter_workflow(state: State, scope: Scope, call: Call, inputs: Mapping[str, Any]) -> Scope:
+    """Gives the computed settings of a called workflow their values; its limits count from the first visit on."""
+    if not call.workflow.has_computed:
+        return scope
+    entered, place = entered_call(call, inputs), scope.place
+    if place.visit == 1 and place.step.limits == NO_LIMITS:
+        book = state.ledgers[place.ledger]
+        state.ledgers.put(place.ledger, book._replace(limits=entered.workflow.limits))
+    return scope._replace(place=replace(place, step=place.step._replace(verb=entered)))
 
 
 def _reverse(needs: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

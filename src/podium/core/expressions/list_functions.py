@@ -136,6 +136,18 @@ def batches(meter: Meter, values: Json, size: Json) -> Json:
     return tuple(tuple(items[start : start + size]) for start in range(0, len(items), size))
 
 
+def flatten(meter: Meter, values: Json) -> Json:
+    """The elements of the lists in a list; an element that is not a list stays as it is."""
+    parts: list[Json] = []
+    for value in _counted("flatten", values, meter):
+        parts.extend(_counted("flatten", value, meter) if is_list(value) else (value,))
+    return _limited("flatten", tuple(parts))
+
+
+def reverse(meter: Meter, values: Json) -> Json:
+    return tuple(reversed(_counted("reverse", values, meter)))
+
+
 def _counted(name: str, values: Json, meter: Meter) -> Sequence[Json]:
     items = list_of(values, name)
     meter.spend(PER_ITEM * len(items))
@@ -169,6 +181,8 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Json]]] = {
     "contains": contains,
     "replace": replace,
     "batches": batches,
+    "flatten": flatten,
+    "reverse": reverse,
 }
 
 ARITY: Final[Mapping[str, tuple[int, int | None]]] = {
@@ -183,4 +197,6 @@ ARITY: Final[Mapping[str, tuple[int, int | None]]] = {
     "contains": (2, 2),
     "replace": (3, 3),
     "batches": (2, 2),
+    "flatten": (1, 1),
+    "reverse": (1, 1),
 }

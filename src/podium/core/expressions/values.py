@@ -102,7 +102,9 @@ def kind_of(value: Json) -> Kind:
         return kind
     if isinstance(value, Mapping):
         return "map"
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return "list"
     raise WrongType(f"an expression cannot use a value of type {type(value).__name__}")
 

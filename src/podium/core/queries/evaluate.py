@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 from podium.core.events import FactsAsked, StepEnded
 from podium.core.expressions.nodes import ExprError, NeedFact, Node, evaluate
 from podium.core.expressions.templates import Value, fill
-from podium.core.expressions.values import Meter, as_json, parse_duration
 from podium.core.policy import Count
 from podium.core.queries.graph import tree_in_view
 from podium.core.queries.names import InstanceNames
@@ -72,19 +71,6 @@ def count_of(state: State, instance: Instance, count: Count) -> int:
     except (ExprError, NeedFact):
         return 1
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
-
-
-def computed_due(
-    state: State, instance: Instance, timer: Node, now: Millis
-) -> Millis | FactsAsked | StepEnded:
-    answer = try_fill(state, instance, timer, now)
-    if not isinstance(answer, tuple):
-        return answer
-    try:
-        return Millis(now + parse_duration(answer[0]))
-    except ValueError as error:
-        message = f"wait.timer is {as_json(answer[0], Meter())}, but it must be {error}"
-        return expression_error(instance, ExprError(message), now)
 
 
 def expression_error(instance: Instance, error: Exception, now: Millis) -> StepEnded:

@@ -271,7 +271,7 @@ def side_of(scope: Scope, child: Instance) -> Literal["ok", "skipped", "bad"]:
 
 
 def _is_tolerated(scope: Scope, index: int) -> bool:
-    """Whether a failure of this child of a graph is no failure of the graph: all steps that need it allow for it."""
+    """Whether the graph does not fail if this child fails: all steps that need it allow for it."""
     if scope.place.order != "dag" or isinstance(scope.place.step.verb, ForEach):
         return False
     steps, dependents = children_of(scope.place.step.verb), dependents_of(scope)[index]  # type: ignore[arg-type]  # Block or Call

@@ -13,7 +13,7 @@ from podium.core import addresses
 from podium.core.addresses import FINALLY, INPUTS, ROOT
 from podium.core.expressions.nodes import MissingValue, NeedFact
 from podium.core.expressions.templates import Value, fill
-from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Repeat, Review
+from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Git, Repeat, Review
 from podium.core.queries.graph import body_of, fresh_children, tree_in_view
 from podium.core.queries.step_results import fields_of, needed_iterations, work_of
 from podium.core.state import Instance, Leaf, Scope, State, number_of
@@ -142,6 +142,7 @@ class InstanceNames:
         facts = self._started().run
         values = {name: getattr(facts, name) for name in ("id", "name", "branch", "base", "date")}
         values["usd"] = self._state.usd / DOLLAR
+        values["number"] = 1 if facts.series is None else facts.series.number
         call = self._call()
         if call.closing:
             values["outcome"], values["reason"] = _body_outcome(self._state, call)
@@ -286,12 +287,22 @@ class InstanceNames:
         """
         if isinstance(self._instance.place.step.verb, Command | Check):
             return {}
-        gates = self._state.instances.get(addresses.attempt(judged.place.path, number_of(judged)))
-        children = fresh_children(self._state, gates) if isinstance(gates, Scope) else ()
-        reports = [_result(gate) for gate in children]
+        around = self._state.instances.get(judged.place.parent)
+        lands = isinstance(judged.place.step.verb, Git) and isinstance(around, Scope)
+        # What lands was measured by the steps before.
+        measured = fresh_children(self._state, around) if lands and isinstance(around, Scope) else (judged,)
+        reports = [report for step in measured for report in self._reports(step)]
         covered = [report["coverage"] for report in reports if "coverage" in report]
         tests = [{"tests": report["tests"]} for report in reports if "tests" in report]
         return {**({"coverage": min(covered)} if covered else {}), **(tests[-1] if tests else {})}
+
+    def _reports(self, step: Instance) -> Iterator[Mapping[str, Any]]:
+        """The results of a step's gates, and for a command its own."""
+        gates = self._state.instances.get(addresses.attempt(step.place.path, number_of(step)))
+        if isinstance(gates, Scope):
+            yield from (_result(gate) for gate in fresh_children(self._state, gates))
+        if isinstance(step.place.step.verb, Command):
+            yield _result(step)
 
 
 def _result(instance: Instance) -> Mapping[str, Any]:

@@ -312,7 +312,7 @@ async def drive_in(
     commands = (Resume(speaker()),) if head.status == "paused" else ()
     observer = None if on_event is None else Observer(_forwarding(on_event, head.last_seq))
     await facade.commands.drive(run, *commands, park=parks, observer=observer, signals=False)
-    return _checked(facade.queries.show(run), check)
+    return _checked(facade.queries.show(facade.queries.newest_of_series(run)), check)
 
 
 def _built(root: Path, document: Mapping[str, Any]) -> Path:
@@ -328,8 +328,13 @@ def _built(root: Path, document: Mapping[str, Any]) -> Path:
 
 
 def _forwarding(on_event: Callable[[Event], None], after: int) -> OnTurn:
+    run = ""
+
     def on_turn(driven: DrivenRun) -> None:
-        nonlocal after
+        nonlocal after, run
+        if driven.run != run:
+            # In a series, the run that continues the one before.
+            after, run = (0 if run else after), driven.run
         new, after = driven.events[after:], len(driven.events)
         for event in new:
             on_event(event)
@@ -339,7 +344,7 @@ def _forwarding(on_event: Callable[[Event], None], after: int) -> OnTurn:
 
 async def _send(facade: Project, run: RunId, answer: Answer) -> RunView:
     await facade.commands.send(run, answer.message, signals=False)
-    return facade.queries.show(run)
+    return facade.queries.show(facade.queries.newest_of_series(run))
 
 
 def _records(facade: Project, run: RunId, *, after: int, following: bool) -> Iterator[Record | None]:

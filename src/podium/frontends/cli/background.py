@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Final
 
@@ -32,9 +31,7 @@ def drive_in_background(project: Project, run: RunId) -> None:
     folder = project.paths.run_dir(run)
     if project.runtime.is_owned(run):
         return
-    child = start_detached(
-        (sys.executable, "-m", "podium", "resume", run), cwd=project.root, output=folder / "engine.log"
-    )
+    child = start_detached("resume", run, cwd=project.root, output=folder / "engine.log")
     deadline = time.monotonic() + PATIENCE_S
     while child.poll() is None and not project.runtime.is_owned(run) and time.monotonic() < deadline:
         time.sleep(LOOK_S)

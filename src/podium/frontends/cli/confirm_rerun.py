@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,14 @@ from podium.app.run.answer import speaker
 from podium.errors import EXIT_LIMITED, ConfigurationError
 from podium.frontends.cli.background import detach as run_detached
 from podium.frontends.cli.foreground import Foreground, is_terminal
-from podium.frontends.cli.output import complain, tell_data
+from podium.frontends.cli.output import complain, say, tell_data
 from podium.views.format import dollars, first_of
+from podium.views.run.labels import label_address
 from podium.views.run.why import limit_of_message
 
 if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.app.run.rerun import Part, RerunPreview
-    from podium.core.hash_chain import RunId
     from podium.core.payloads import Rebase
     from podium.core.state import State
 
@@ -48,7 +49,7 @@ def confirm_rerun(  # the options of the commands
     if dry:
         tell_data(as_data(preview)) if as_json else click.echo(as_text(preview))
         return 0
-    click.echo(as_text(preview), err=True)
+    say(as_text(preview), err=True)
     if not yes:
         if as_json or not is_terminal():
             raise ConfigurationError(
@@ -56,27 +57,29 @@ def confirm_rerun(  # the options of the commands
                 hint="pass --yes, or --dry-run to preview",
                 code="needs_confirmation",
             )
-        if not click.confirm("Begin?", default=True, err=True):
+        if not click.confirm("Continue?", default=True, err=True):
             return 0
     started = project.commands.rerun(preview, closed_by=by)
-    click.echo(f"run {started.run}, which continues {preview.earlier}", err=True)
+    say(f"run {started.run}, which continues {preview.earlier}", err=True)
     if detach:
         return run_detached(project, started.run, as_json=as_json)
     with Foreground(project, started.run, as_json=as_json) as display:
         driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
-        return finish(project, started.run, display, anyio.run(driving))
+        return finish(project, display, anyio.run(driving))
 
 
-def finish(project: Project, run: RunId, display: Foreground, state: State) -> int:
+def finish(project: Project, display: Foreground, state: State) -> int:
     """Print how the run ended. At a terminal, ask whether to raise a limit that ended it, and continue."""
     code = display.finish(state)
     reached = limit_of_message(state.ended.message) if state.ended is not None else None
     if code != EXIT_LIMITED or display.parks or reached is None or reached.step:
         return code
-    while value := _ask(f"New limit on {reached.unit} to continue with; empty leaves the run as it is"):
+    while value := _ask(f"New limit on {reached.unit} to continue with (Enter: stop here)"):
         try:
-            why = _ask("Reason to record")
-            preview = project.commands.preview_raise(run, (f"{reached.unit}={value}",), by=speaker(), why=why)
+            why = _ask("Reason (optional, stored with the run)")
+            preview = project.commands.preview_raise(
+                display.run, (f"{reached.unit}={value}",), by=speaker(), why=why
+            )
         except ConfigurationError as error:
             complain(error)
             continue
@@ -94,14 +97,16 @@ def _ask(question: str) -> str:
 
 
 def as_text(preview: RerunPreview) -> str:
+    labels = preview.definition.workflow.labels.steps
     lines = [
-        _line("reused", preview.reused, "not paid again"),
-        _line("repeated", preview.repeated, "last time"),
+        _line("reused", preview.reused, "not paid again", labels),
+        _line("repeated", preview.repeated, "last time", labels),
     ]
     if preview.send_back is not None:
         lines.append(f"onto         {preview.send_back.summary()}")
     if preview.next:
-        lines.append(f"begins with  {', '.join(preview.next[:SHOWN])}")
+        first = (label_address(path, labels) for path in preview.next[:SHOWN])
+        lines.append(f"begins with  {', '.join(first)}")
     else:
         lines.append("nothing left to do")
     return "\n".join(lines)
@@ -126,11 +131,11 @@ def _onto(rebase: Rebase) -> dict[str, object]:
     }
 
 
-def _line(label: str, parts: tuple[Part, ...], about: str) -> str:
+def _line(label: str, parts: tuple[Part, ...], about: str, labels: Mapping[str, str]) -> str:
     if not parts:
         return f"{label:<11}  nothing"
     cost = sum(part.cost for part in parts)
-    paths = first_of([part.path for part in parts], SHOWN)
+    paths = first_of([label_address(part.path, labels) for part in parts], SHOWN)
     return f"{label:<11}  {len(parts)} ({dollars(cost)} {about}): {paths}"
 
 

@@ -76,9 +76,8 @@ class Foreground:
         self._asks = is_terminal() and not as_json if asks is None else asks
         self._detail = detail
         self._checks_base = checks_base and detail != "quiet"
-        self._live = Live(sys.stderr, detail=detail)
-        self._live.upcoming = self._upcoming
-        self._live.usual = usual or {}
+        self._usual = usual or {}
+        self._live = self._new_live()
         self._view: RunView | None = None
         self._builder = RunViewBuilder()
         self._refused = 0
@@ -89,12 +88,23 @@ class Foreground:
         self._count = 0
         self._is_hidden = False
 
+    def _new_live(self) -> Live:
+        live = Live(sys.stderr, detail=self._detail)
+        live.upcoming = self._upcoming
+        live.usual = self._usual
+        return live
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if error is not None:
             self.close()
+
+    @property
+    def run(self) -> RunId:
+        """The run that is shown: in a series the one that is driven now."""
+        return self._run
 
     @property
     def parks(self) -> bool:
@@ -108,6 +118,8 @@ class Foreground:
         return Observer(self.on_turn, self.on_progress, self.beside, prompt, on_baseline)
 
     def on_turn(self, driven: DrivenRun) -> None:
+        if driven.run != self._run:
+            self._continue_with(driven)
         if self._driven is None:
             self._skip(driven.earlier_view())
         self._driven = driven
@@ -115,11 +127,22 @@ class Foreground:
         self._count = len(driven.events)
         self._view = None
         for text in driven.refused[self._refused :]:
-            self._live.above(text)
+            self._live.tell(text)
         self._refused = len(driven.refused)
         # Computing a view takes time that grows with the run, so not after every turn.
         if time.monotonic() - self._drawn > DRAW_S:
             self._update()
+
+    def _continue_with(self, driven: DrivenRun) -> None:
+        """The run that was shown has continued as a new one."""
+        self._update()
+        self._live.close()
+        self.tell(f"run {self._run} has passed and continues as run {driven.run}")
+        self._live.close()
+        self._run, self._driven, self._view = driven.run, None, None
+        self._builder, self._count, self._refused = RunViewBuilder(), 0, 0
+        self._asked.clear()
+        self._live = self._new_live()
 
     def on_progress(self, path: str, progress: Progress) -> None:
         if not self._as_json and not self._is_hidden:
@@ -135,7 +158,7 @@ class Foreground:
         if self._as_json or self._is_hidden:
             click.echo(text, err=True)
         else:
-            self._live.above(text)
+            self._live.tell(text)
 
     def _upcoming(self, view: RunView) -> Sequence[str]:
         """The steps of the workflow that the run has not reached."""
@@ -173,7 +196,7 @@ class Foreground:
 
     def tell(self, text: str) -> None:
         if not self._as_json:
-            self._live.above(text)
+            self._live.tell(text)
 
     def view(self) -> RunView:
         if self._driven is None:
@@ -212,7 +235,11 @@ class Foreground:
                 exhibits = await anyio.to_thread.run_sync(self._project.queries.exhibits, view, pending)
                 self._live.close()
                 self._pages = Pages(exhibits, shutil.get_terminal_size().lines)
-                self._live.above("\n".join(filter(None, (self._pages.next(), tell_question(view, pending)))))
+                self._live.above(
+                    "\n".join(
+                        filter(None, (self._pages.next(), tell_question(view, pending, self._live.width)))
+                    )
+                )
 
     async def _listen(self) -> None:
         """Take a typed line as the answer to the last question."""
@@ -230,14 +257,14 @@ class Foreground:
                 continue
             typed = read_answer(line, question)
             if isinstance(typed, str):
-                self._live.above(typed)
+                self._live.tell(typed)
                 continue
             answer = Approve(
                 question.path, typed.action, speaker(None), typed.text, typed.value, question.tree
             )
             reply = await self._project.runtime.send(self._run, answer, key=f"terminal-{time.time_ns()}")
             if isinstance(reply, Refusal):
-                self._live.above(f"  {reply.message}")
+                self._live.tell(f"  {reply.message}")
 
     def close(self) -> None:
         self._live.close()

@@ -11,6 +11,7 @@ from podium.app.paths import IGNORED
 from podium.app.project import Project
 from podium.files import atomic
 from podium.files.project_paths import STATE_DIR
+from podium.frontends.cli.output import say
 from podium.git.trees.ignore import MAX_BYTES, is_ignored, parse_rules
 
 
@@ -27,7 +28,7 @@ def offer_ignore_lines(project: Project, *, yes: bool) -> None:
         sys.stdin.isatty() and click.confirm(f"Add .podium/* to {path.name}?", default=True, err=True)
     ):
         _add_lines(path.resolve())
-        click.echo(f"added .podium/* to {path.name}", err=True)
+        say(f"added .podium/* to {path.name}", err=True)
     else:
         click.echo(
             f"hint: add .podium/* to {path.name}, so that git leaves the records of runs alone", err=True

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import locale
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TextIO, TypeAlias
 
 from podium.core.types import CONTINUING_OUTCOMES, Address, Millis
-from podium.frontends.cli.open_run import is_colourful, painter
+from podium.frontends.cli.open_run import can_show, is_colourful, painter
 from podium.frontends.cli.safe_terminal import bare
 from podium.views.format import clock_time, duration
-from podium.views.plain import cut_to_cells, one_line
+from podium.views.plain import one_line, wrapped
 from podium.views.run.activity import PIECES, Activities, Activity, describe
+from podium.views.run.labels import label_address, labelled_step, labels_in
 from podium.views.run.view import RunView, StepView, active, duration_of
 from podium.views.text.costs import attempt_label, cost, outcome_text
 from podium.views.text.live_tree import ASCII, UNICODE, Frame, Glyphs, draw
@@ -26,8 +26,12 @@ Size: TypeAlias = Callable[[], tuple[int, int]]
 
 QUIET_MS: Final = 60_000
 """After this long without a line, a display without a terminal says what the run is doing."""
+EXHAUSTED: Final = "!exhausted"
+"""The question what to do when all attempts are used up."""
 TICK_MS: Final = 120
 """How long the spinner keeps a position."""
+MOST_ROWS: Final = 3
+"""What the line about a failure may take of the screen."""
 # Move up by the number of drawn lines; clear to the end of the line, and of the screen (ECMA-48: CUU, EL, ED).
 UP: Final = "\x1b[{}A"
 CLEAR_LINE: Final = "\x1b[K"
@@ -45,13 +49,7 @@ def is_live(stream: TextIO) -> bool:
 
 
 def glyphs_for(stream: TextIO) -> Glyphs:
-    """ASCII where the stream or the locale cannot show anything else, such as with LANG=C."""
-    try:
-        "".join(UNICODE).encode(stream.encoding or "ascii")
-        "".join(UNICODE).encode(locale.getencoding() or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return ASCII
-    return UNICODE
+    return UNICODE if can_show(stream, "".join(UNICODE)) else ASCII
 
 
 class Live:
@@ -76,8 +74,11 @@ class Live:
         self._printed: dict[str, tuple[int, bool]] = {}
         self._first = 0
         """All steps before this one have been printed to their end, so a long run is not walked through again."""
+        self._failed: set[tuple[str, int]] = set()
+        """The attempts whose failure was printed with the question what to do about it."""
         self._last_line: Millis | None = None
         self._reported = Reported()
+        self._labels: Mapping[str, str] = {}
         self.activities = Activities()
         self.upcoming: Callable[[RunView], Sequence[str]] = lambda _: ()
         """The steps that are still to come."""
@@ -91,6 +92,7 @@ class Live:
 
     def update(self, view: RunView, now: Millis, *, still: bool = False) -> None:
         """`still`: no moving lines, because a person is typing below them."""
+        self._labels = labels_in(view)
         lines = [*self._reported.take(), *self._changes(view)]
         if lines:
             self._last_line = now
@@ -104,7 +106,7 @@ class Live:
         """Remember what a step is doing."""
         self.activities.take(Address(path), activity)
         if self._detail == "verbose":
-            self._reported.add(path, activity, self._stamp(now))
+            self._reported.add(label_address(Address(path), self._labels), activity, self._stamp(now))
 
     def skip(self, view: RunView) -> None:
         """Do not print what has happened before."""
@@ -120,8 +122,17 @@ class Live:
             elif step.role != "gates":
                 self._printed[step.path] = (step.attempts, step.status == "ended")
 
+    @property
+    def width(self) -> int | None:
+        """Where lines are broken; None: nowhere, because the lines do not go to a terminal."""
+        return self._size()[0] if self._terminal else None
+
+    def tell(self, text: str) -> None:
+        """Print words above the moving lines; they stay."""
+        self._draw(tuple(wrapped(text, self.width)), self._drawn)
+
     def above(self, text: str) -> None:
-        """Print text above the moving lines; it stays."""
+        """Print lines as they are above the moving lines; they stay."""
         self._draw(tuple(text.split("\n")), self._drawn)
 
     def close(self) -> None:
@@ -130,15 +141,15 @@ class Live:
 
     def summary(self, view: RunView, *, hints: bool = True) -> str:
         """The end of a run or its state: outcome, steps, cost, time, where the work is, what to do next."""
-        width = self._size()[0] if self._terminal else None
-        return "\n".join(["", *run_lines(view, view.at, self._paint, hints=hints, width=width)])
+        lines = run_lines(view, view.at, self._paint, hints=hints, width=self.width)
+        return "\n".join(["", *(each for line in lines for each in wrapped(line, self.width))])
 
     def _draw(self, lines: tuple[str, ...], block: tuple[str, ...]) -> None:
         """Write over the lines that were drawn last, without clearing them first, which would flicker."""
         terminal = bare(self._stream)
         if self._drawn:
             terminal.write(UP.format(len(self._drawn)))
-        for line in (*lines, *block):
+        for line in (*"\n".join(lines).split("\n"), *block) if lines else block:
             self._stream.write(line)
             terminal.write(f"{CLEAR_LINE}\n" if self._drawn else "\n")
         if self._drawn:
@@ -178,24 +189,33 @@ class Live:
     ) -> Iterator[tuple[Millis, float, str]]:
         if step.role == "gates":
             return
+        shown = labelled_step(step, labels_in(view))
         printed, over = self._printed.get(step.path, (-1, False))
         all_lines = self._detail == "verbose" or (self._detail == "normal" and not self._terminal)
         if printed < 0 and all_lines:
-            yield step.entered, place, self._line(step.entered, f"{step.path}: started")
-        if printed < step.attempts > 1 and step.worked and self._detail != "quiet":
-            yield view.at, len(view.steps), self._retry(step, view.at)
+            yield step.entered, place, self._line(step.entered, f"{shown.path}: started")
+        if printed < 0 and step.step == EXHAUSTED and self._detail != "quiet":
+            # Before the question what to do about it, not when the answer has been given.
+            asking = next(each for each in view.steps if each.path == step.parent)
+            self._failed.add((asking.path, asking.tries))
+            asking = labelled_step(asking, labels_in(view))
+            yield step.entered, place, self._failure(asking, step.entered, asking.tries)
+        is_retry = printed < step.attempts > 1 and step.worked and self._detail != "quiet"
+        if is_retry and (step.path, step.tries - 1) not in self._failed:
+            yield view.at, len(view.steps), self._retry(shown, view.at)
         if step.status == "ended" and not over:
             # The failure of a gate is part of the line about the attempt.
             failed = step.outcome not in CONTINUING_OUTCOMES and "#" not in step.path
             if all_lines or failed:
-                yield step.ended or step.entered, ends[step.path], self._ended(step)
+                yield step.ended or step.entered, ends[step.path], self._ended(shown)
 
     def _retry(self, step: StepView, at: Millis) -> str:
-        reason = one_line(step.passed_over[-1], 1000) if step.passed_over else step.why
-        why = f": {reason}" if reason else ""
         if step.repairing:
-            return self._line(at, f"{step.path}: {attempt_label(step)}{why}")
-        return self._line(at, f"{step.path}: attempt {step.tries - 1} failed{why}", mark="failed")
+            return self._line(at, f"{step.path}: {attempt_label(step)}{_reason(step)}")
+        return self._failure(step, at, step.tries - 1)
+
+    def _failure(self, step: StepView, at: Millis, attempt: int) -> str:
+        return self._line(at, f"{step.path}: attempt {attempt} failed{_reason(step)}", mark="failed")
 
     def _ended(self, step: StepView) -> str:
         at = step.entered if step.ended is None else step.ended
@@ -207,13 +227,14 @@ class Live:
         return self._line(at, text, mark="failed" if failed else "passed")
 
     def _line(self, at: Millis, text: str, mark: Literal["", "failed", "passed"] = "") -> str:
-        """With the time of day, and cut to the width of a terminal; a pipe gets all of it."""
+        """With the time of day, and in at most MOST_ROWS rows of a terminal; a pipe gets all of it."""
         line = f"{self._stamp(at)}  {text}"
         if not self._terminal:
             return line
-        line = cut_to_cells(line, self._size()[0] - 3, self._glyphs.more)
+        first, *more = wrapped(line, self._size()[0] - 3, hang=len(self._stamp(at)) + 2, most=MOST_ROWS)
         sign = {"": " ", "failed": self._glyphs.failed, "passed": self._glyphs.passed}[mark]
-        return f"{self._paint(sign, 'good' if mark == 'passed' else 'bad')} {line}"
+        first = f"{self._paint(sign, 'good' if mark == 'passed' else 'bad')} {first}"
+        return "\n".join([first, *(f"  {row}" for row in more)])
 
     def _stamp(self, at: Millis) -> str:
         return clock_time(at, seconds=True)
@@ -228,11 +249,19 @@ class Live:
         waits = {pending.path: pending for pending in view.pending}
         for step in active(view):
             pending, doing = waits.get(step.path), self.activities.at(step.path).line
+            if pending is None and step.status == "waiting":
+                continue  # The line of its question says what is awaited.
             if pending is not None:
                 until = "" if pending.due is None else f" until {clock_time(pending.due)}"
                 doing = f"waits for {waits_for(pending)}{until}"
             took = duration(duration_of(step, now) // 1000 * 1000)
-            yield self._line(now, f"{step.path}: {took}{f', {doing}' if doing else ''}")
+            path = label_address(step.path, labels_in(view))
+            yield self._line(now, f"{path}: {took}{f', {doing}' if doing else ''}")
+
+
+def _reason(step: StepView) -> str:
+    reason = one_line(step.passed_over[-1], 1000) if step.passed_over else step.why
+    return f": {reason}" if reason else ""
 
 
 class Reported:

@@ -17,6 +17,7 @@ import click
 
 from podium import __version__
 from podium.errors import EXIT_CANCELLED, PodiumError, os_fault
+from podium.frontends.cli.import_path import leave_out_project
 from podium.frontends.cli.streams import end_process, let_go, open_streams
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ COMMANDS: Final = {
     "plan": "Forecast the calls, tokens, cost and time of a workflow.",
     "simulate": "Simulate a workflow without agents, network or cost.",
     "prompt": "Print the prompt of a step, or one that a run sent.",
+    "context": "Show which files are packed into the prompt of a step, and why.",
     "test": "Test workflows with scripted or recorded agents.",
     "runs": "List the runs of this project, newest first.",
     "show": "Show a run: its steps, open questions and next commands.",
@@ -58,20 +60,27 @@ COMMANDS: Final = {
     "pause": "Pause a run after its active attempts finish.",
     "cancel": "Cancel a run; its `finally` steps still run.",
     "serve": "Resume parked runs when they are due.",
+    "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
+    "history": "Check, rebuild, copy and export what metrics are made from.",
     "memory": "List, show, edit and delete what runs remember.",
     "roles": "List, show, check and install roles.",
     "agents": "List agents: what is installed, and how each logs in.",
     "doctor": "Check that agents and workflows can run on this machine.",
     "gc": "Delete old runs after listing them.",
+    "report": "Write a run as one HTML page, or as Markdown for a pull request.",
     "export": "Export a run as a folder that anyone can verify offline.",
     "verify": "Verify that a run's log or an export is complete and unaltered.",
     "schema": "Print the JSON Schema of a file kind or of --json output.",
 }
 GROUPS: Final = {
-    "author": frozenset("init validate resolve convert graph plan simulate prompt test schema roles".split()),
+    "author": frozenset(
+        "init validate resolve convert graph plan simulate prompt context test schema roles".split()
+    ),
     "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
     "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
-    "inspect": frozenset("runs show events logs costs diff export verify gc agents doctor memory".split()),
+    "inspect": frozenset(
+        "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
+    ),
 }
 """The folder in which the module of a command is."""
 MODULES: Final = {"raise": "raise_limit"}
@@ -81,12 +90,14 @@ HEADINGS: Final = {
     "Start": "demo rerun fork run-step watch serve",
     "Watch": "runs logs events",
     "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
-    "Look back": "diff costs memory export verify",
-    "Write and check workflows": "validate plan simulate test graph prompt resolve convert roles schema",
+    "Look back": "diff costs report metrics history memory export verify",
+    "Write and check workflows": "validate plan simulate test graph prompt context resolve convert roles schema",
     "Agents and the machine": "agents doctor gc",
 }
 """What `podium --help` lists, in this order."""
-READ_ONLY_COMMANDS: Final = frozenset({"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema"})
+READ_ONLY_COMMANDS: Final = frozenset(
+    {"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema", "metrics"}
+)
 """They only print, so a reader that closes the pipe early is not an error."""
 
 
@@ -184,6 +195,7 @@ def main() -> NoReturn:
 def run_command() -> NoReturn:
     """Run the command that was typed and raise SystemExit with its code."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # A dump contains the environment and its secrets.
+    leave_out_project()
     open_streams()
     if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
         # Imported here: pipes need none of it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import locale
 import os
 import shutil
 import sys
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 import click
 
 from podium.app.paths import has_runs, project_of_file, project_root, user_dir
+from podium.frontends.cli.output import say
 from podium.frontends.cli.safe_terminal import COLOURS
 from podium.frontends.cli.shell_completion import complete_open_run, complete_run, complete_workflow
 
@@ -36,18 +38,21 @@ def in_project(
     open_only: bool = False,
     create: bool = False,
     waiting: Literal["answer", "value"] | None = None,
+    then: str = "",
 ) -> Callable[[Command], Command]:
     """Pass a command the project around the current folder as `project`, and the run that was named as `run`.
 
     A run is named by its id, by a prefix of it, or as @2 for the second newest; without a name the newest is meant.
     With `open_only` the Tab key offers only runs that have not ended. With `waiting`, the run that waits for a person
-    is meant if none is named.
+    is meant if none is named. With `then`, the argument that follows the run, the run may be left out before it.
     """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def call(**arguments: Any) -> int:
             with opened_project(create=create) as project:
+                if then:
+                    _move_to(then, project, arguments)
                 if waiting is not None and arguments["run"] is None:
                     arguments["run"] = project.commands.waiting_run(for_value=waiting == "value")
                 if run != "none":
@@ -60,6 +65,21 @@ def in_project(
         return click.argument("run", required=run == "required", shell_complete=completes)(call)
 
     return decorate
+
+
+def _move_to(then: str, project: Project, arguments: dict[str, Any]) -> None:
+    """Without a run, the first word belongs to the argument after it."""
+    first, rest = arguments["run"], arguments[then]
+    is_pair = isinstance(rest, tuple) and first is not None and "=" in first
+    if rest and not is_pair:
+        return
+    heads = project.runtime.heads() if first is not None else ()
+    if first is None or first.startswith("@") or any(head.run.startswith(first) for head in heads):
+        parameters = click.get_current_context().command.params
+        missing = next(each for each in parameters if each.name == then)
+        raise click.MissingParameter(param=missing, param_type="argument")
+    arguments[then] = (first, *rest) if isinstance(rest, tuple) else first
+    arguments["run"] = None
 
 
 def in_project_of_file(command: Command) -> Command:
@@ -76,7 +96,7 @@ def in_project_of_file(command: Command) -> Command:
 
         root = project_of_file(file)
         if root != project_root(Path.cwd()):
-            click.echo(f"in {root}", err=True)
+            say(f"in {root}", err=True)
         settings, sandbox = arguments.pop("settings", ()), arguments.get("sandbox")
         definition = load_workflow(
             file, user_dir=user_dir(), project=root, settings=parse_settings(settings, sandbox=sandbox)
@@ -106,6 +126,16 @@ def wait() -> None:
 def is_colourful(stream: TextIO) -> bool:
     """https://no-color.org; TERM=dumb cannot show any."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def can_show(stream: TextIO, text: str) -> bool:
+    """Whether the stream and the locale have these characters; with LANG=C they have only ASCII."""
+    try:
+        text.encode(stream.encoding or "ascii")
+        text.encode(locale.getencoding() or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def terminal_width() -> int | None:

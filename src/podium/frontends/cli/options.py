@@ -28,5 +28,10 @@ set_option = click.option(
 by_option = click.option(
     "--by", metavar="NAME", help="Name to record (default: $PODIUM_USER, else your login name)."
 )
+tree_option = click.option(
+    "--tree",
+    metavar="ID",
+    help="The tree that you looked at, from `podium inbox`; the answer is refused if the files have changed since.",
+)
 detach_option = click.option("--detach", is_flag=True, help="Continue the run in the background.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from podium.errors import PodiumError
+from podium.views.plain import wrapped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,10 +22,17 @@ if TYPE_CHECKING:
     from podium.core.model import Workflow
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Print words for people: at a terminal broken between words, in a pipe or file as they are."""
+    stream = sys.stderr if err else sys.stdout
+    width = shutil.get_terminal_size((80, 24)).columns if stream.isatty() else None
+    click.echo("\n".join(wrapped(text, width)), err=err)
+
+
 def complain(error: PodiumError) -> None:
-    click.echo(error.message, err=True)
+    say(error.message, err=True)
     if error.hint:
-        click.echo(f"  hint: {error.hint}", err=True)
+        say(f"  hint: {error.hint}", err=True)
 
 
 def tell_error(error: Exception) -> None:
@@ -112,13 +122,13 @@ def tell_problems(results: Sequence[Checked], *, as_json: bool) -> int:
 
 def _tell(result: Checked) -> None:
     for problem in result.problems:
-        click.echo(problem.render())
+        say(problem.render())
     errors, warnings = len(result.errors), len(result.warnings)
     if errors:
-        click.echo(f"{result.path}: {_many(errors, 'mistake')}, {_many(warnings, 'warning')}", err=True)
+        say(f"{result.path}: {_many(errors, 'mistake')}, {_many(warnings, 'warning')}", err=True)
     else:
         extra = f", {_many(warnings, 'warning')}" if warnings else ""
-        click.echo(f"{result.path}: good{extra}{_suites(result.workflow)}", err=True)
+        say(f"{result.path}: good{extra}{_suites(result.workflow)}", err=True)
 
 
 def _suites(workflow: Workflow | None) -> str:

@@ -10,6 +10,7 @@ import click
 from podium.app.author.workflow_files import workflow_files
 from podium.app.paths import has_runs, project_root
 from podium.frontends.cli.open_run import opened_project, painter, terminal_width
+from podium.frontends.cli.output import say
 from podium.ports.clock import wall_clock
 from podium.views.text.project_status import LAST_RESULTS, status_lines
 
@@ -24,7 +25,7 @@ def print_status() -> None:
     click.echo(f"{root.name}: {_summary(open_runs, ended)}\n")
     files = tuple(workflow_files(root))
     for line in status_lines(open_runs, ended, files, wall_clock(), painter(), terminal_width()):
-        click.echo(line)
+        say(line)
 
 
 def _read_runs() -> tuple[tuple[RunView, ...], tuple[RunView, ...]]:

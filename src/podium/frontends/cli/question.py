@@ -10,7 +10,10 @@ import click
 from podium.app.author.load import parse_inputs
 from podium.app.values import parse_value
 from podium.errors import ConfigurationError
-from podium.views.plain import one_line, visible
+from podium.frontends.cli.output import say
+from podium.views.format import plural
+from podium.views.plain import one_line, visible, wrapped
+from podium.views.run.labels import labelled, labelled_question, labels_in
 from podium.views.run.view import Pending, RunView
 from podium.views.text.next_steps import answers_to, background, look_at
 
@@ -40,7 +43,7 @@ class Pages:
         """The next page, with how to get the one after it; empty after the last one."""
         page, self._lines = self._lines[: self._size], self._lines[self._size :]
         if self._lines:
-            page.append(f"  -- {len(self._lines)} more lines; Enter shows the next page --")
+            page.append(f"  -- {plural(len(self._lines), 'more line')}; Enter shows the next page --")
         return "\n".join(page)
 
     def __bool__(self) -> bool:
@@ -55,25 +58,28 @@ def _exhibit_lines(exhibit: Exhibit) -> Iterator[str]:
         yield "    ... it is longer than what is shown here"
 
 
-def tell_question(view: RunView, pending: Pending) -> str:
+def tell_question(view: RunView, pending: Pending, width: int | None = None) -> str:
+    """The question with what can be typed; broken between words at a width."""
+    return "\n".join(line for text in _question(view, pending) for line in wrapped(text, width))
+
+
+def _question(view: RunView, pending: Pending) -> Iterator[str]:
+    view, pending = labelled(view), labelled_question(pending, labels_in(view))
     # It may contain text of agents, which never starts a line of its own, so that it cannot imitate our lines.
     first, *more = visible(pending.question).splitlines() or [""]
-    lines = [f"? {pending.path}: {first}", *(f"    {line}" for line in more)]
+    yield f"? {pending.path}: {first}"
+    yield from (f"    {line}" for line in more)
     if pending.choices:
-        lines.append(f"  choices: {', '.join(pending.choices)}")
-    if pending.about:
-        lines.append(f"  about: {one_line(pending.about, 300)}")
-    lines += [f"  {line}" for line in background(view, pending)]
+        yield f"  choices: {', '.join(pending.choices)}"
+    yield from (f"  {line}" for line in background(view, pending))
     if not pending.actions:
-        lines += [
-            f"  {hint.command}  {hint.why} (in another terminal)" for hint in answers_to(view.run, pending)
-        ]
-        return "\n".join(lines)
+        for hint in answers_to(view.run, pending):
+            yield f"  {hint.command}  {hint.why} (in another terminal)"
+        return
     look = look_at(view, pending)
     if look is not None:
-        lines.append(f"  look at it: {look.command} (in another terminal)")
-    lines.append(_instruction(pending) + ("" if _is_value(pending) else "; text after it is passed on"))
-    return "\n".join(lines)
+        yield f"  look at it: {look.command} (in another terminal)"
+    yield _instruction(pending) + ("" if _is_value(pending) else "; text after it is passed on")
 
 
 def _is_value(pending: Pending) -> bool:
@@ -125,9 +131,9 @@ def _ask_input(definition: LoadedWorkflow, item: Input) -> Any:
         try:
             value = parse_inputs((f"{item.name}={line}",), definition)[item.name]
         except ConfigurationError as error:
-            click.echo(f"  {error.message}", err=True)
+            say(f"  {error.message}", err=True)
             continue
         if item.choices and value not in item.choices:
-            click.echo(f"  {line!r} is not {choices}", err=True)
+            say(f"  {line!r} is not {choices}", err=True)
             continue
         return value

@@ -170,7 +170,7 @@ def follow(repository: Repository, landing: Landing, commit: str | None = None) 
     tip = commit_of(refs(repository), f"refs/heads/{landing.branch}")
     if tip is None or commit not in (None, tip):
         return None
-    came_from = _ref(landing, "landed-from") if commit else _previous_tip_ref(repository, tip)
+    came_from = landing_ref(landing, "landed-from") if commit else _previous_tip_ref(repository, tip)
     work_tree = worktree_of(repository, landing.branch)
     if work_tree is None or came_from is None:
         return None
@@ -196,7 +196,7 @@ def check_branch(repository: Repository, branch: str) -> None:
 
 
 def _find_landed(repository: Repository, landing: Landing, tip: str | None) -> Landed | None:
-    recorded = commit_of(refs(repository), _ref(landing))
+    recorded = commit_of(refs(repository), landing_ref(landing))
     if tip is not None:
         if recorded is not None and _is_part_of(repository, recorded, tip):
             return Landed(recorded, already_landed=True)
@@ -204,6 +204,12 @@ def _find_landed(repository: Repository, landing: Landing, tip: str | None) -> L
         if commit is not None:
             return Landed(commit, already_landed=True)
     return None if recorded is None else Landed(recorded, already_landed=True, taken_off=True)
+
+
+def landed_commit(repository: Repository, landing: Landing) -> str | None:
+    """The commit of this landing, if it is on its branch."""
+    earlier = _find_landed(repository, landing, commit_of(refs(repository), f"refs/heads/{landing.branch}"))
+    return None if earlier is None or earlier.taken_off else earlier.commit
 
 
 def _is_part_of(repository: Repository, commit: str, tip: str) -> bool:
@@ -225,7 +231,7 @@ def _by_trailer(repository: Repository, landing: Landing, tip: str) -> str | Non
     return None
 
 
-def _ref(landing: Landing, kind: str = "landed") -> str:
+def landing_ref(landing: Landing, kind: str = "landed") -> str:
     """The ref of this landing on this branch; the same work may land on several branches."""
     return f"{REFS}/{component(landing.run)}/{kind}/{component(f'{landing.id}@{landing.branch}')}"
 
@@ -293,10 +299,10 @@ def _swap(repository: Repository, prepared: Prepared) -> bool:
     nothing = "0" * len(prepared.commit)
     if prepared.tip is not None:
         # Record the previous tip, in case a crash comes before the files are updated.
-        keep(repository, _ref(landing, "landed-from"), prepared.tip)
+        keep(repository, landing_ref(landing, "landed-from"), prepared.tip)
     lines = (
         f"update refs/heads/{landing.branch} {prepared.commit} {prepared.tip or nothing}",
-        f"create {_ref(landing)} {prepared.commit}",
+        f"create {landing_ref(landing)} {prepared.commit}",
     )
     stdin = "".join(f"{line}\n" for line in ("start", *lines, "prepare", "commit")).encode()
     answer = run(

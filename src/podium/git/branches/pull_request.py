@@ -13,6 +13,7 @@ from podium.errors import ConfigurationError
 from podium.git.command import run
 from podium.git.repository import Repository, refs
 from podium.process.environment import minimal_env
+from podium.process.host_programs import host_path
 from podium.process.launch import Finished, Launch
 from podium.process.run import run_blocking
 
@@ -43,7 +44,7 @@ def program_for(repository: Repository, remote: str) -> Program | None:
     """The program of the remote's host, else the one that is installed; None if a pushed branch has to do."""
     url = run(refs(repository), "remote", "get-url", remote, codes=(0, 2)).out.decode()
     preferred = tuple(program for host, program in HOSTS.items() if host in url)
-    return next((name for name in (*preferred, *PROGRAMS) if shutil.which(name) is not None), None)
+    return next((name for name in (*preferred, *PROGRAMS) if shutil.which(name, path=host_path())), None)
 
 
 def open_request(repository: Repository, program: Program, branch: str, base: str, title: str) -> str:
@@ -77,7 +78,8 @@ def _checked(repository: Repository, argv: tuple[str, ...]) -> Finished:
 
 
 def _run(repository: Repository, argv: tuple[str, ...]) -> Finished:
-    env = minimal_env({"GH_PROMPT_DISABLED": "1", "NO_PROMPT": "1"}, inherit=NAMES, host=os.environ)
+    own = {"GH_PROMPT_DISABLED": "1", "NO_PROMPT": "1", "PATH": host_path()}
+    env = minimal_env(own, inherit=NAMES, host=os.environ)
     return run_blocking(
         Launch(argv=argv, cwd=repository.root, env=env, marker=repository.marker, timeout_s=DEADLINE_S)
     )

@@ -183,7 +183,8 @@ def add_worktree(repository: Repository, commit: str, folder: Path, branch: str)
 
 def remove_worktree(repository: Repository, folder: Path) -> None:
     """Removes the folder with all that is in it; its branch stays."""
-    run(personal(repository), "worktree", "remove", "--force", str(folder))
+    # Git knows nothing of it if the project was moved or copied meanwhile; then the folder stays.
+    run(personal(repository), "worktree", "remove", "--force", str(folder), codes=(0, 128))
 
 
 def is_worktree(folder: Path) -> bool:

@@ -10,8 +10,9 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from podium.fast_dataclass import dataclass
 from podium.git.command import run, text
@@ -34,6 +35,7 @@ from podium.git.workdir.walk import open_folder
 
 BRANCH: Final = "podium"
 COMMITS: Final = 20
+Depth: TypeAlias = int | Literal["full"]
 MOST_COPIED: Final = 300
 PACKS: Final = ".git/objects/pack"
 
@@ -52,6 +54,18 @@ _CONFIG: Final = """[core]
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """What of the project's history a clone has: so many commits of each branch, and the tips of further refs."""
+
+    depth: Depth = COMMITS
+    tips: tuple[tuple[str, str], ...] = ()
+    """The full name of each ref, and the object it names."""
+
+
+USUAL: Final = Extent()
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """The packed commits before a run, which are moved from clone to clone."""
 
@@ -65,36 +79,62 @@ class History:
     """The stat of each file, recorded when it was written or moved."""
     lines: IndexLines = field(default_factory=IndexLines)
     """The lines of the last index in this folder, of which most stay the same."""
+    extent: Extent = USUAL
 
 
 def clone(repository: Repository, commit: str, folder: Path, *, history: int = COMMITS) -> Snapshot:
     """Check out a commit together with a repository that has the last commits and no remote."""
     snapshot = checkout(repository, tree_of(repository, commit), folder)
-    packed = pack_history(repository, commit, folder.parent / f"{folder.name}.history", history)
+    packed = pack_history(repository, commit, folder.parent / f"{folder.name}.history", Extent(history))
     add_repository(repository, folder, snapshot, commit, packed)
     discard(packed.folder)
     return snapshot
 
 
-def pack_history(repository: Repository, commit: str | None, folder: Path, history: int = COMMITS) -> History:
-    """Pack a commit and those before it into a new folder."""
+def tips_of(repository: Repository, patterns: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The branches and tags of the project that these globs name. Raises KeyError with a glob that names none."""
+    listed = text(
+        refs(repository), "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"
+    )
+    named = [(name, tip) for tip, _, name in (line.partition(" ") for line in listed.split("\n") if line)]
+    tips: dict[str, str] = {}
+    for pattern in patterns:
+        matches = {name: tip for name, tip in named if fnmatchcase(name.split("/", 2)[2], pattern)}
+        if not matches:
+            raise KeyError(pattern)
+        tips |= matches
+    own = (f"refs/heads/{BRANCH}", f"refs/heads/{BRANCH}/")
+    return tuple(
+        sorted(item for item in tips.items() if item[0] != own[0] and not item[0].startswith(own[1]))
+    )
+
+
+def pack_history(repository: Repository, commit: str | None, folder: Path, extent: Extent = USUAL) -> History:
+    """Pack a commit, further tips, and the commits before them into a new folder."""
     folder.mkdir(0o700, parents=True)
-    if commit is None:
-        return History(None, (), folder)
+    if commit is None and not extent.tips:
+        return History(None, (), folder, extent=extent)
     source = refs(repository)
-    limit = f"--max-count={history}"
-    lines = [line.split(" ") for line in text(source, "rev-list", "--parents", limit, commit).split("\n")]
+    limit = () if extent.depth == "full" else (f"--max-count={extent.depth}",)
+    starts = tuple(dict.fromkeys((*(() if commit is None else (commit,)), *(tip for _, tip in extent.tips))))
+    revisions = [(*limit, start) for start in starts]
+    lines = [
+        line.split(" ")
+        for each in revisions
+        for line in text(source, "rev-list", "--parents", *each).split("\n")
+        if line
+    ]
     commits = {commit_id for commit_id, *_ in lines}
     shallow = repository.common_dir / "shallow"
     ends = set(shallow.read_text("utf-8").split()) if shallow.exists() else set()
     boundary = tuple(
         commit_id for commit_id, *parents in lines if commit_id in ends or not commits.issuperset(parents)
     )
-    _pack(repository, folder, (limit, commit))
+    _pack(repository, folder, *revisions)
     with open_folder(folder, "pack") as packs, open_folder(folder, "") as top:
         files = {name: _stat(packs, name) for name in names_in(packs)}
         placed = _move(files, packs, top, None)
-    return History(commit, boundary, folder, placed)
+    return History(commit, tuple(dict.fromkeys(boundary)), folder, placed, extent=extent)
 
 
 def add_repository(
@@ -122,6 +162,9 @@ def add_repository(
         since = () if history.commit is None else ("--not", history.commit)
         _pack(repository, git_dir / "objects", (commit, *since))
     (git_dir / "refs/heads" / BRANCH).write_text(f"{commit}\n", "utf-8")
+    if history.extent.tips:
+        lines = "".join(f"{tip} {name}\n" for name, tip in history.extent.tips)
+        (git_dir / "packed-refs").write_text(lines, "utf-8", "surrogateescape")
     (git_dir / "HEAD").write_text(f"ref: refs/heads/{BRANCH}\n", "utf-8")
     write_index(git_dir / "index", folder, snapshot, repository.objects.hash, history.lines)
     give_ownership(git_dir, owner)
@@ -165,10 +208,11 @@ def _copy_new_objects(
     return False
 
 
-def _pack(repository: Repository, target: Path, revisions: tuple[str, ...]) -> None:
+def _pack(repository: Repository, target: Path, *revisions: tuple[str, ...]) -> None:
     """Pack the objects of some revisions into an object folder."""
     source = refs(repository)
-    objects = run(source, "rev-list", "--objects", "--no-object-names", *revisions).out
+    listed = [run(source, "rev-list", "--objects", "--no-object-names", *each).out for each in revisions]
+    objects = listed[0] if len(listed) == 1 else b"".join(dict.fromkeys(b"".join(listed).splitlines(True)))
     # git creates a pack in its own object folder and renames it, which fails across file systems, and the user's
     # repository and the cache are often on different ones. So git works in the new folder and only reads the old one.
     alternates = target / "info/alternates"

@@ -71,7 +71,7 @@ def _verb_minimum(step: model.Step, at: Address, values: StaticValues, attempt_c
             return _workflow_minimum(verb.workflow, at, values_in_call(verb, values), attempt_cost)
         case model.Agent() | model.Command() | model.Git() | model.Write():
             return attempt_cost(step, at)
-        case model.Check() | model.Set() | model.Human() | model.Wait():
+        case model.Check() | model.Set() | model.Human() | model.Wait() | model.Continue():
             return 0
         case _:
             assert_never(verb)

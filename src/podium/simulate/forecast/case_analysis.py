@@ -17,6 +17,7 @@ from podium.core.model import (
     Block,
     Call,
     Check,
+    Continue,
     ForEach,
     Gates,
     Human,
@@ -186,7 +187,7 @@ def _cost_without_limits(model: CostModel[T], place: ForecastScope, step: Step) 
             return _with_retries(model, place, step, _cost_of_rounds(model, place, step, verb))
         case Call():
             return _with_retries(model, place, step, cost_of_call(model, place, step))
-        case Check() | Set() | Human() | Wait():
+        case Check() | Set() | Human() | Wait() | Continue():
             return model.together(place, step, ())
         case _ if isinstance(verb, WORK):
             retry, gate = step.retry, _cost_of_gates(model, place, step)

@@ -114,7 +114,8 @@ def _command(event: _Command) -> str:
         case events.RunEnded():
             reason = f" ({event.reason})" if event.reason not in ("", event.status) else ""
             message = f": {one_line(event.message)}" if event.message else ""
-            return f"run       {event.status}{reason}, exit {event.exit}{message}"
+            following = f", continues as {event.continued_by}" if event.continued_by else ""
+            return f"run       {event.status}{reason}, exit {event.exit}{message}{following}"
         case events.CancelAsked():
             reason = f": {one_line(event.reason)}" if event.reason else ""
             return f"command   cancel{' (forced)' if event.force else ''}{_by(event.by)}{reason}"

@@ -193,6 +193,7 @@ def _details(event: Event, builder: RunViewBuilder) -> dict[str, Any]:
                 "reason": event.reason,
                 "exit_code": event.exit,
                 "message": event.message,
+                **({"continued_by": event.continued_by} if event.continued_by else {}),
             }
         case events.RetryScheduled():
             return {"why": event.why, "due": iso(event.due)}

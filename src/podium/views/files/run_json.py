@@ -14,11 +14,13 @@ from podium.views.plain import as_text
 from podium.views.run.advice import advice_in
 from podium.views.run.features import FeatureProgress, features_of
 from podium.views.run.findings import ReviewHistory, in_view, reviews_of
+from podium.views.run.labels import labels_in
 from podium.views.run.view import (
     AgentView,
     LimitView,
     Pending,
     RunView,
+    SeriesView,
     StepView,
     comparison_base,
     duration_of,
@@ -50,6 +52,7 @@ def end_data(view: RunView) -> dict[str, Any]:
         "pending": [pending_data(view, pending) for pending in view.pending],
         # Only in runs that build one, so that stored records of other runs stay as they are.
         **({"features": features} if features else {}),
+        **({"labels": dict(labels_in(view))} if labels_in(view) else {}),
         **({"memories": [memory_data(*each) for each in view.memories.items()]} if view.memories else {}),
     }
 
@@ -99,6 +102,21 @@ def head_data(view: RunView) -> dict[str, Any]:
         "tree": view.tree,
         "usage": {"tokens": view.tokens, "calls": view.calls},
         "cost": {"usd": view.usd / DOLLAR, "unknown_calls": view.unknown_calls},
+        **({} if view.series is None else {"series": series_data(view.series)}),
+    }
+
+
+def series_data(series: SeriesView) -> dict[str, Any]:
+    """The place of the run in its series, and what the series has used up to the end of this run."""
+    return {
+        "first": series.first,
+        "number": series.number,
+        "previous": series.previous or None,
+        "next": series.next or None,
+        "usd": series.usd / DOLLAR,
+        "unknown_usd": series.unknown_usd / DOLLAR,
+        "tokens": series.tokens,
+        "calls": series.calls,
     }
 
 

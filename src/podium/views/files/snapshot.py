@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -20,6 +20,8 @@ RUN: Final = "run.json"
 
 STEPS_START: Final = '  "steps": ['
 LIST_END: Final = "  ]"
+STATE_START: Final = '  "steps": {'
+STATE_END: Final = "\n  }\n}\n"
 INDENT: Final = "    "
 
 SHOWN_BYTES: Final = 8 << 10
@@ -52,6 +54,33 @@ class StepRows:
                 self._rows[step.path] = (step, row)
 
 
+class StateRows:
+    """The lines of the top steps in `state.json`. That of a step that has ended, with all that is below it, is made once."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Address, tuple[StepView, str]] = {}
+
+    def row(self, step: StepView, children: Mapping[Address, list[StepView]], view: RunView) -> str:
+        same, row = self._rows.get(step.path, (None, ""))
+        if same is not step:
+            row = spaced_json(_step({}, step, children, view))
+            if step.ended is not None:
+                self._rows[step.path] = (step, row)
+        return row
+
+    def take_over(self, view: RunView, text: str) -> None:
+        """Use the lines of a `state.json` that was written in the same folder when the run had these steps."""
+        top = _by_label((step for step in view.steps if _is_in_state(step, ROOT)), view)
+        rows = text.partition(f"\n{STATE_START}\n")[2].removesuffix(STATE_END).split(f",\n{INDENT}")
+        if len(rows) != len(top):
+            return
+        rows[0] = rows[0].removeprefix(INDENT)
+        for (label, step), row in zip(top.items(), rows, strict=True):
+            start = f"{json.dumps(label)}: "
+            if step.ended is not None and row.startswith(f"{start}{{"):
+                self._rows[step.path] = (step, row.removeprefix(start))
+
+
 def run_text(view: RunView, rows: StepRows | None = None) -> str:
     """The text of `run.json`: what `podium show --json` prints, including the texts of questions."""
     rows = rows or StepRows()
@@ -77,22 +106,25 @@ def manifest_text(view: RunView) -> str:
     return text
 
 
-def state_text(view: RunView) -> str:
+def state_text(view: RunView, rows: StateRows | None = None) -> str:
     """The text of `state.json`, in the schema of S1: R150, R152."""
+    rows = rows or StateRows()
     children: dict[Address, list[StepView]] = {}
     for step in view.steps:
-        if step.role in ("step", "finally"):
+        if _is_in_state(step, step.parent):
             children.setdefault(step.parent, []).append(step)
-    state = {
+    start = {
         "run_id": view.run,
         "workflow_name": view.workflow,
         "status": _status(view),
         "started_at": head_data(view)["started_at"],
         "current_step": _current(view, children.get(ROOT, [])),
         "context": {**view.inputs, **view.vars},
-        "steps": _steps(ROOT, children, view),
     }
-    return readable(state)
+    top = _by_label(children.get(ROOT, ()), view)
+    lines = [f"{INDENT}{json.dumps(label)}: {rows.row(step, children, view)}" for label, step in top.items()]
+    steps = f"{STATE_START}\n" + ",\n".join(lines) + STATE_END if lines else f"{STATE_START}}}\n}}\n"
+    return f"{readable(start)[:-3]},\n{steps}"
 
 
 def _status(view: RunView) -> str:
@@ -112,10 +144,13 @@ def _current(view: RunView, top: list[StepView]) -> str | None:
     return bad[-1] if bad and _status(view) == "failed" else None
 
 
-def _steps(scope: Address, children: Mapping[Address, list[StepView]], view: RunView) -> dict[str, Any]:
+def _is_in_state(step: StepView, scope: Address) -> bool:
+    return step.role in ("step", "finally") and step.parent == scope
+
+
+def _by_label(steps: Iterable[StepView], view: RunView) -> dict[str, StepView]:
     """The steps by the author's names; a later visit replaces an earlier one."""
-    rows = [(_label(step, view), step) for step in children.get(scope, ())]
-    return {label: _step({}, step, children, view) for label, step in rows if label is not None}
+    return {label: step for step in steps if (label := _label(step, view)) is not None}
 
 
 def _label(step: StepView, view: RunView) -> str | None:
@@ -137,7 +172,9 @@ def _step(
         row["iterations"] = [_iteration(step, child, children, view) for child in rounds]
     if len(rounds) < len(below):
         others = (child for child in below if not is_iteration(child)) if rounds else below
-        row["steps"] = {child.step: _step({}, child, children, view) for child in others}
+        row["steps"] = {
+            label: _step({}, child, children, view) for label, child in _by_label(others, view).items()
+        }
     return row
 
 

@@ -18,6 +18,7 @@ from podium.views.files.summary_outputs import (
 from podium.views.format import duration, iso
 from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.advice import advice_in
+from podium.views.run.labels import labelled
 from podium.views.run.view import RunView, StepView, duration_of, elapsed
 from podium.views.text.costs import (
     attempts_text,
@@ -58,6 +59,7 @@ def parts_of(record: Mapping[str, Any]) -> SummaryParts | None:
 
 
 def summary_text(view: RunView, shows: SummaryParts = EVERYTHING) -> str:
+    view = labelled(view)
     parts = [
         _title(view),
         _inputs(view),

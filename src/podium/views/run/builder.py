@@ -9,11 +9,22 @@ from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.events import Event
 from podium.core.payloads import Rebase, rebase_in
-from podium.core.types import ACTIONS, IN_PLACE, MEMORY_FACTS, Address, MicroUsd, Millis, Tree
+from podium.core.types import IN_PLACE, MEMORY_FACTS, Address, MicroUsd, Millis, Tree
+from podium.fast_dataclass import replacer
 from podium.views.plain import as_text
-from podium.views.run.charges import NO_NAME, Charge, ChargeReader, new_worker
+from podium.views.run.charges import NO_NAME, Charge, ChargeReader, charged, new_worker
 from podium.views.run.freshness import Freshness
-from podium.views.run.view import NOTHING, AgentView, Pending, RunView, StepView, ViewStatus, with_guidance
+from podium.views.run.series import series_view
+from podium.views.run.view import (
+    NOTHING,
+    AgentView,
+    Pending,
+    RunView,
+    StepView,
+    ViewStatus,
+    asked_question,
+    with_guidance,
+)
 from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence, memory_after, worst_cause
 
 BRIEF: Final = ("retry",)
@@ -47,6 +58,13 @@ _Ignored: TypeAlias = (
     | events.JumpOrdered
     | events.JumpAsked
     | events.CancelOrdered
+)
+
+
+_ended: Final = replacer(
+    StepView,
+    *("status", "outcome", "reason", "message", "exit", "degraded", "ended", "result"),
+    *("score", "tree", "cause"),
 )
 
 
@@ -146,6 +164,7 @@ class RunViewBuilder:
             cause=self._run_cause(),
             raised=() if started is None else started.run.raised,
             memories=dict(self._memories),
+            series=series_view(started, ended, total),
         )
 
     def _run_cause(self) -> Cause | None:
@@ -270,7 +289,8 @@ class RunViewBuilder:
             case events.WaitStarted():
                 self._wait(Pending(event.path, "wait", event.at, event.due), "waiting")
             case events.ApprovalAsked():
-                self._wait(_question(event, self._steps[event.path]), "waiting")
+                self._wait(asked_question(event, self._steps[event.path]), "waiting")
+                self._ask_about(self._steps[event.path])
             case events.ApprovalGiven():
                 self._change(event.path, reused=event.reused)
                 pending = self._pending.get(event.path)
@@ -293,6 +313,11 @@ class RunViewBuilder:
         self._pending[pending.path] = pending
         self._change(pending.path, status=status)
 
+    def _ask_about(self, question: StepView) -> None:
+        """A step about which the engine asks a person waits as well."""
+        if question.role == "question":
+            self._change(question.parent, status="waiting")
+
     def _change(self, path: Address, **changes: Any) -> None:
         step = self._steps.get(path)
         if step is not None:
@@ -304,9 +329,9 @@ class RunViewBuilder:
         for charge in charges:
             path = charge.path
             while (step := self._steps.get(path)) is not None:
-                self._steps[path] = _plus(step, charge)
+                self._steps[path] = charged(step, charge)
                 path = step.parent
-            self._total = _plus(self._total, charge)
+            self._total = charged(self._total, charge)
             self._count(charge)
 
     def _count(self, charge: Charge) -> None:
@@ -343,7 +368,8 @@ class RunViewBuilder:
             if cause is not None:
                 self._blamed[event.path] = cause
             return
-        self._steps[event.path] = step._replace(
+        self._steps[event.path] = _ended(
+            step,
             status="ended",
             outcome=event.outcome,
             reason=event.reason,
@@ -357,38 +383,11 @@ class RunViewBuilder:
             cause=cause,
         )
         self._blame(step, cause)
+        asking = self._steps.get(step.parent) if step.role == "question" else None
+        if asking is not None and asking.status == "waiting":
+            self._change(asking.path, status="checking" if asking.worked else "running")
         if step.parent == ROOT and event.outcome == "passed" and event.tree is not None:
             self._head = event.tree
-
-
-def _plus(step: StepView, charge: Charge) -> StepView:
-    used = charge.used
-    return step._replace(
-        usd=MicroUsd(step.usd + used.usd),
-        tokens=step.tokens + used.tokens,
-        calls=step.calls + used.calls,
-        unknown_calls=step.unknown_calls + charge.unknown_calls,
-    )
-
-
-def _question(event: events.ApprovalAsked, step: StepView) -> Pending:
-    actions = ACTIONS.get(step.step, ("approve", "reject", "abort"))
-    return Pending(
-        event.path,
-        kind_of_question(step.step),
-        event.at,
-        event.expires,
-        actions=actions,
-        by=event.by,
-        approvals=event.approvals,
-        base=step.base,
-        tree=event.tree,
-    )
-
-
-def kind_of_question(name: str) -> str:
-    """The kind of a question, which for the engine's own questions is their name."""
-    return name.removeprefix("!") if name in ACTIONS else "approval"
 
 
 def run_view(log: Iterable[Event], *, left: bool = False) -> RunView:

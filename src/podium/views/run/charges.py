@@ -6,12 +6,15 @@ Rule: a call whose end was never reported was made, and its cost is unknown, whi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from podium.core import events
 from podium.core.events import Event
 from podium.core.payloads import Amounts, unknown_calls
-from podium.core.types import Address, Millis
+from podium.core.types import Address, MicroUsd, Millis
+
+if TYPE_CHECKING:
+    from podium.views.run.view import StepView
 
 CHARGING: Final = frozenset(("AttemptStarted", "AttemptEnded", "AttemptDoubted", "RunRecovered", "RunEnded"))
 """The types of the events that a reader of charges needs."""
@@ -26,7 +29,7 @@ def worker_of(result: Mapping[str, Any] | None) -> str:
     return " ".join(str(fields[key]) for key in ("agent", "model") if fields.get(key))
 
 
-def new_worker(step: Any, event: events.AttemptEnded) -> dict[str, Any]:
+def new_worker(step: StepView | None, event: events.AttemptEnded) -> dict[str, Any]:
     """The change of a step's view if another agent or model made this attempt than the one before."""
     worker = worker_of(event.result)
     if step is None or not worker or worker in [name for _, name in step.workers[-1:]]:
@@ -108,3 +111,14 @@ def _charges_of(event: events.AttemptEnded) -> tuple[Charge, ...]:
     if event.reused or not (used.usd or used.tokens or used.calls or unknown):
         return ()
     return (Charge(event.at, event.path, event.attempt, used, unknown, event.result or NO_RESULT),)
+
+
+def charged(step: StepView, charge: Charge) -> StepView:
+    """The view of a step with what a call of it, or of a step inside it, cost."""
+    used = charge.used
+    return step._replace(
+        usd=MicroUsd(step.usd + used.usd),
+        tokens=step.tokens + used.tokens,
+        calls=step.calls + used.calls,
+        unknown_calls=step.unknown_calls + charge.unknown_calls,
+    )

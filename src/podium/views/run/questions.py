@@ -25,9 +25,8 @@ from podium.core.state import Instance, Leaf, State, is_parkable
 from podium.core.types import Millis
 from podium.views.format import first_of
 from podium.views.plain import one_line, visible
-from podium.views.run.builder import kind_of_question
 from podium.views.run.checks import with_checks
-from podium.views.run.view import LimitView, Pending, RunView
+from podium.views.run.view import LimitView, Pending, RunView, kind_of_question
 
 MOST_FILES: Final = 20
 DISPUTED: Final = "Earlier tests do not pass on this work; to approve is to accept that they change:"

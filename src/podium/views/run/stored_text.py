@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium.core.types import Address, Millis
 from podium.views.format import iso, iso_or_none
 from podium.views.run.view import LimitView, Pending, RunView, with_messages
+
+if TYPE_CHECKING:
+    from podium.core.model import Labels
 
 
 def has_texts_for(view: RunView, data: Mapping[str, Any]) -> bool:
@@ -35,7 +38,18 @@ def with_stored(view: RunView, data: Mapping[str, Any]) -> RunView:
     return with_messages(view, dict(_messages(view, data)))._replace(
         pending=(*pending, *by_hand),
         limits=tuple(_limits(view, limits)) if isinstance(limits, dict) else view.limits,
+        labels=_labels(data) or view.labels,
     )
+
+
+def _labels(data: Mapping[str, Any]) -> Labels | None:
+    rows = data.get("labels")
+    if not isinstance(rows, dict):
+        return None
+    # Imported here: only files of other formats have labels, and a list of runs needs no model.
+    from podium.core.model import Labels
+
+    return Labels({str(name): label for name, label in rows.items() if isinstance(label, str)})
 
 
 def _with_texts(pending: Pending, row: Mapping[str, Any] | None) -> Pending:

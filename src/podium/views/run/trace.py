@@ -75,6 +75,8 @@ class Trace:
     unknown_calls: int
     started: Millis
     ended: Millis
+    continues: bool = False
+    """Whether a new run continues it."""
 
 
 def trace(log: Iterable[Event]) -> Trace:
@@ -117,6 +119,7 @@ def trace(log: Iterable[Event]) -> Trace:
         unknown_calls=sum(charge.unknown_calls for charge in charges),
         started=first if first is not None else Millis(0),
         ended=last if last is not None else Millis(0),
+        continues=end is not None and bool(end.continued_by),
     )
 
 

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from podium.core.addresses import ROOT, without_visit
+from podium.core.events import ApprovalAsked
 from podium.core.payloads import RaisedLimit, Verdict
-from podium.core.types import Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
+from podium.core.types import ACTIONS, Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass, quick
+from podium.views.run.labels import labelled, native_address
 from podium.views.run.why import Cause, cause_line
 
 if TYPE_CHECKING:
@@ -196,6 +198,20 @@ class LimitView(NamedTuple):
     """The amount reserved for attempts in flight; only for money, tokens and calls."""
 
 
+class SeriesView(NamedTuple):
+    """The place of a run in a series, and what the series has used up to this run."""
+
+    first: str
+    number: int
+    previous: str
+    next: str
+    usd: MicroUsd
+    tokens: int
+    calls: int
+    unknown_usd: MicroUsd
+    """What is booked for calls of the earlier runs whose price is unknown."""
+
+
 class RunView(NamedTuple):
     run: str
     workflow: str
@@ -238,6 +254,8 @@ class RunView(NamedTuple):
     """The variables of the run by the names that its author uses, as far as they have values."""
     folder: str = ""
     """The folder of the run, if its files are written."""
+    series: SeriesView | None = None
+    """Set if it continues another run as a new one, or is continued so."""
 
     @property
     def why(self) -> str:
@@ -284,7 +302,8 @@ def hand_folder(view: RunView, pending: Pending) -> str:
     step = next((step for step in view.steps if step.path == pending.path), None)
     if step is None or pending.kind != "by_hand":
         return ""
-    return f".podium/runs/{view.run}/by_hand/{step.path.replace('/', '+')}/{step.attempts}"
+    path = native_address(step.path, NOTHING if view.labels is None else view.labels.steps)
+    return f".podium/runs/{view.run}/by_hand/{path.replace('/', '+')}/{step.attempts}"
 
 
 def active(view: RunView) -> Iterable[StepView]:
@@ -323,6 +342,7 @@ def steps_named(view: RunView, name: str) -> tuple[StepView, ...]:
     An address without a visit means all visits, so the first visit alone is `x~1`. The address may leave out the blocks
     around it, if no step has exactly this one. Raises ConfigurationError if none match.
     """
+    name = native_address(name, NOTHING if view.labels is None else view.labels.steps)
     place, tilde, visit = name.rpartition("~")
     address = place if visit == "1" else name
     if tilde:
@@ -333,7 +353,7 @@ def steps_named(view: RunView, name: str) -> tuple[StepView, ...]:
         paths = ((step, step.path if tilde else without_visit(step.path)) for step in view.steps)
         steps = tuple(step for step, path in paths if path.endswith(f"/{address}"))
     if not steps:
-        names = ", ".join(dict.fromkeys(step.step for step in view.steps)) or "none so far"
+        names = ", ".join(dict.fromkeys(step.step for step in labelled(view).steps)) or "none so far"
         raise ConfigurationError(f'run {view.run} has no step "{name}"', hint=f"its steps: {names}")
     return steps
 
@@ -341,3 +361,23 @@ def steps_named(view: RunView, name: str) -> tuple[StepView, ...]:
 def _name(step: StepView) -> str | None:
     """The step's name; None for gates, which have the name of their step and can only be named by address."""
     return None if step.role == "gates" else step.step
+
+
+def asked_question(event: ApprovalAsked, step: StepView) -> Pending:
+    actions = ACTIONS.get(step.step, ("approve", "reject", "abort"))
+    return Pending(
+        event.path,
+        kind_of_question(step.step),
+        event.at,
+        event.expires,
+        actions=actions,
+        by=event.by,
+        approvals=event.approvals,
+        base=step.base,
+        tree=event.tree,
+    )
+
+
+def kind_of_question(name: str) -> str:
+    """The kind of a question, which for the engine's own questions is their name."""
+    return name.removeprefix("!") if name in ACTIONS else "approval"

@@ -31,9 +31,15 @@ def cost(item: StepView | AgentView) -> str:
 
 
 def outcome_text(step: StepView) -> str:
-    """The outcome of a step, with its reason if it adds something; the status if the step has not ended."""
+    """The outcome of a step, with its reason if it adds something; the status if the step has not ended.
+
+    A question of Podium's own passes with any answer, so the answer is named instead.
+    """
     if step.outcome is None:
         return step.status
+    action = step.result.get("action") if step.role == "question" else None
+    if step.outcome == "passed" and isinstance(action, str):
+        return f"answered {action}"
     reason = f" ({step.reason})" if step.reason not in ("", step.outcome) else ""
     return f"{step.outcome}{reason}{', degraded' if step.degraded else ''}"
 

@@ -1,4 +1,4 @@
-"""Draws a workflow as a graph, as text for a terminal or as Mermaid."""
+"""Draws a workflow as an outline for a terminal, as Mermaid, or for Graphviz."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def describe(step: model.Step) -> str:
     for entry in step.retry.upgrade:
         names = " ".join(filter(None, (entry.agent, entry.model)))
         extras.append(f"after {plural(entry.after, 'failure')}: {names}")
-    text = _verb(verb)
+    text = describe_verb(verb)
     return f"[{text}]" + (f"  {'; '.join(extras)}" if extras else "")
 
 
@@ -61,7 +61,8 @@ def _rule(verb: model.Verb) -> Iterator[str]:
         yield f"pass: {rule}, cancel: rest" if stops else f"pass: {rule}"
 
 
-def _verb(verb: model.Verb) -> str:
+def describe_verb(verb: model.Verb) -> str:
+    """What a step does, without its gates and rules."""
     match verb:
         case model.Agent():
             return f"{'person' if verb.by_hand else 'agent'} {_role_and_agent(verb)}"
@@ -79,12 +80,22 @@ def _verb(verb: model.Verb) -> str:
             return f"wait for {verb.what}"
         case model.Set():
             return "set " + ", ".join(name for name, _ in verb.values)
+        case model.Continue():
+            return "continue as a new run"
         case model.Git():
-            return "git land" if verb.land else "git branch" if verb.branch else "git stash"
+            return (
+                f"git land on {len(verb.land)} branches"
+                if isinstance(verb.land, tuple)
+                else "git land"
+                if verb.land
+                else "git branch"
+                if verb.branch
+                else "git stash"
+            )
         case model.ForEach():
-            return f"for each {verb.name}: {_verb(verb.body.verb)}"
+            return f"for each {verb.name}: {describe_verb(verb.body.verb)}"
         case model.Repeat():
-            return f"repeat {verb.kind}: {_verb(verb.body.verb)}"
+            return f"repeat {verb.kind}: {describe_verb(verb.body.verb)}"
         case model.Call():
             return f"workflow {verb.workflow.name}"
         case model.Block():
@@ -136,11 +147,54 @@ def _nodes(block: model.Block, prefix: str, indent: str) -> Iterator[str]:
     for step in block.steps:
         name, inner = f"{prefix}{step.name}", _inner(step)
         if inner is None:
-            yield f'{indent}{name}["{_quoted(f"{step.name}<br/>{_verb(step.verb)}")}"]'
+            yield f'{indent}{name}["{_quoted("<br/>".join(_label(step)))}"]'
             continue
-        yield f'{indent}subgraph {name}["{_quoted(f"{step.name}: {_verb(step.verb)}")}"]'
+        yield f'{indent}subgraph {name}["{_quoted(": ".join(_label(step)))}"]'
         yield from _nodes(inner, f"{name}_", indent + "  ")
         yield f"{indent}end"
+
+
+def _label(step: model.Step) -> Iterator[str]:
+    yield step.name
+    yield describe_verb(step.verb)
+    if step.gates is not None and isinstance(step.gates.verb, model.Gates):
+        yield f"gates: {', '.join(gate.name for gate in step.gates.verb.members)}"
+
+
+def as_dot(workflow: model.Workflow) -> str:
+    """The graph in the language of Graphviz."""
+    edges = (
+        f"  {_dot(edge.source)} -> {_dot(edge.target)}"
+        + (f" [label={_dot(edge.label)}]" if edge.label else "")
+        for edge in _edges(workflow.body, "")
+    )
+    lines = [
+        f"digraph {_dot(workflow.name)} {{",
+        "  node [shape=box, style=rounded]",
+        "  compound=true",
+        *_dot_nodes(workflow.body, "", "  "),
+        *edges,
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _dot_nodes(block: model.Block, prefix: str, indent: str) -> Iterator[str]:
+    """A block is a cluster that also has a node of its name, so that edges can lead to it."""
+    for step in block.steps:
+        name, inner = f"{prefix}{step.name}", _inner(step)
+        label = "\n".join(_label(step))
+        if inner is None:
+            yield f"{indent}{_dot(name)} [label={_dot(label)}]"
+            continue
+        yield f"{indent}subgraph {_dot(f'cluster_{name}')} {{"
+        yield f"{indent}  {_dot(name)} [label={_dot(label)}, shape=plaintext]"
+        yield from _dot_nodes(inner, f"{name}_", indent + "  ")
+        yield f"{indent}}}"
+
+
+def _dot(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def _quoted(text: str) -> str:

@@ -24,12 +24,23 @@ def landing_words(step: StepView, quote: str = "") -> str | None:
     if step.landed is None:
         return None
     commit, branch = step.landed
-    # A branch name may contain the quote character.
-    name = one_line(branch).replace(quote, "'") if quote else one_line(branch)
+    name = _name(branch, quote)
+    more = _output(step).get("landed")
+    if isinstance(more, list) and len(more) > 1:
+        places = (
+            f"{quote}{short_id(str(one['commit']))}{quote} to {quote}{_name(str(one['branch']), quote)}{quote}"
+            for one in more
+        )
+        return f"committed {', '.join(places)}"
     if _output(step).get("unchanged"):
         fact = "already has all changes" if commit else "was not created"
         return f"had nothing to land: {quote}{name}{quote} {fact}"
     return f"committed {quote}{short_id(commit)}{quote} to {quote}{name}{quote}"
+
+
+def _name(branch: str, quote: str) -> str:
+    """A branch name may contain the quote character."""
+    return one_line(branch).replace(quote, "'") if quote else one_line(branch)
 
 
 def send_back_command(run: str, rebase: Rebase) -> str:

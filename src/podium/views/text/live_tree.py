@@ -11,6 +11,7 @@ from podium.core.types import CONTINUING_OUTCOMES, Address, Millis
 from podium.views.format import clock_time, count, dollars, duration
 from podium.views.plain import as_text, cells, cut_to_cells, one_line
 from podium.views.run.activity import Activities
+from podium.views.run.labels import label_address, labelled_step, labels_in
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
 from podium.views.text.costs import attempt_label, cost, outcome_text, run_cost
 from podium.views.text.next_steps import waits_for
@@ -111,14 +112,14 @@ def _rows(
     weights = [*(_mark(step, frame)[2] for step in shown), *(0 for _ in upcoming)]
     chosen = _most_important(weights, max(1, frame.rows - 2))
     waits = {pending.path: pending for pending in view.pending}
-    loops = _loop_counts(view.steps)
+    loops, labels = _loop_counts(view.steps), labels_in(view)
     for place in chosen:
         if place < len(shown):
             step = shown[place]
-            details = _Details(step, steps, waits.get(step.path), loops.get(step.path, ""))
+            details = _Details(step, steps, waits.get(step.path), loops.get(step.path, ""), labels)
             yield _row(details, activities, frame, usual)
         else:
-            yield Row(frame.glyphs.idle, "dim", 0, upcoming[place - len(shown)])
+            yield Row(frame.glyphs.idle, "dim", 0, labels.get(name := upcoming[place - len(shown)], name))
     if len(chosen) < len(weights):
         yield Row(frame.glyphs.more, "dim", 0, _count_others(weights, chosen))
 
@@ -128,6 +129,7 @@ class _Details(NamedTuple):
     steps: Mapping[Address, StepView]
     pending: Pending | None
     loop: str
+    labels: Mapping[str, str]
 
 
 def _is_shown(step: StepView, steps: Mapping[Address, StepView]) -> bool:
@@ -207,10 +209,10 @@ def _mark(step: StepView, frame: Frame) -> tuple[str, Tone, int]:
 def _name(details: _Details) -> str:
     """The last part of the address, and for an iteration its item."""
     step = details.step
-    name = step.path.rpartition("/")[2]
+    name = label_address(Address(step.path.rpartition("/")[2]), details.labels)
     loop = details.steps.get(step.parent)
     if loop is None or not step.path.endswith("]") or not loop.items:
-        return name
+        return name.lstrip("!").replace("_", " ") if step.role == "question" else name
     number = step.path[step.path.rfind("[") + 1 : -1]
     is_item = number.isdecimal() and 1 <= int(number) <= len(loop.items)
     item = as_text(loop.items[int(number) - 1]) if is_item else ""
@@ -222,7 +224,8 @@ def _tail(details: _Details, activity: str, usual: Mapping[str, Millis]) -> str:
     parts = [attempt_label(step)] if step.attempts > 1 and step.worked else []
     if step.status == "ended":
         parts += [outcome_text(step)] if step.outcome != "passed" else []
-        parts += [step.why] if step.outcome not in CONTINUING_OUTCOMES else []
+        why = labelled_step(step, details.labels).why
+        parts += [why] if step.outcome not in CONTINUING_OUTCOMES else []
         return "  ".join(filter(None, parts))
     typical = usual.get(without_numbers(step.path))
     parts += [f"usually {duration(typical)}"] if typical is not None else []

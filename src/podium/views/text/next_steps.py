@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from podium.core.payloads import Rebase, rebase_in
+from podium.core.types import TO_A_PERSON
+from podium.views.plain import one_line
 from podium.views.run.advice import advice_in
-from podium.views.run.view import Pending, RunView, comparison_base, failure_before, hand_folder
+from podium.views.run.view import NOTHING, Pending, RunView, comparison_base, failure_before, hand_folder
 from podium.views.run.why import ReachedLimit, limit_of_message
 from podium.views.text.landing import landing_note, merge_command
 
@@ -31,22 +33,25 @@ def look_at(view: RunView, pending: Pending) -> Hint | None:
 def background(view: RunView, pending: Pending) -> Iterator[str]:
     """Background for the person who is asked: why, and where the work is."""
     why, folder = failure_before(view, pending), hand_folder(view, pending)
+    if pending.kind == "advice" and pending.about:
+        yield f"the rule: {one_line(pending.about.removeprefix(TO_A_PERSON), 300)}"
     if why:
         yield f"the last attempt failed: {why}"
     if folder:
         yield f"the task: {folder}/TASK.md" + (f", work in {folder}/work" if view.base is not None else "")
 
 
-def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
-    """The commands that answer a pending question."""
+def answers_to(run: str, pending: Pending, leads_to: Mapping[str, str] = NOTHING) -> Iterator[Hint]:
+    """The commands that answer a pending question, with what each leads to as far as it is known."""
     place = f"{run} {shlex.quote(pending.path)}"
     match pending.kind:
         case "approval":
-            yield Hint(f"podium approve {place}", "to approve")
-            yield Hint(f"podium reject {place} --feedback TEXT", "to reject with feedback")
+            yield Hint(f"podium approve {place}", _with("to approve", leads_to.get("approve")))
+            why = _with("to reject with feedback", leads_to.get("reject"))
+            yield Hint(f"podium reject {place} --feedback TEXT", why)
         case "question":
             why = f"to answer, one of {', '.join(pending.choices)}" if pending.choices else "to answer"
-            yield Hint(f"podium answer VALUE {place}", why)
+            yield Hint(f"podium answer VALUE {place}", _with(why, leads_to.get("answer")))
         case "exhausted" | "consent" | "advice" | "price":
             for action in pending.actions:
                 why = (
@@ -61,6 +66,10 @@ def answers_to(run: str, pending: Pending) -> Iterator[Hint]:
             yield Hint(f"podium signal {run} {shlex.quote(pending.name or 'NAME')}", "to send the signal")
         case _:
             return
+
+
+def _with(why: str, consequence: str | None) -> str:
+    return f"{why}: {consequence}" if consequence else why
 
 
 ACTIONS = {
@@ -87,6 +96,10 @@ def next_steps(view: RunView) -> Iterator[Hint]:
         yield from () if look is None else (look,)
         yield from answers_to(run, pending)
     match view.status:
+        case "passed" if view.series is not None and view.series.next:
+            yield Hint(f"podium show {view.series.next}", "to see the run that continues it")
+            if view.tree is not None and view.tree != view.base:
+                yield Hint(f"podium diff {run}", "to see the change")
         case "passed":
             if view.tree is not None and view.tree != view.base:
                 yield Hint(f"podium diff {run}", "to see the change")
@@ -122,7 +135,7 @@ def next_steps(view: RunView) -> Iterator[Hint]:
         case "interrupted":
             yield Hint(f"podium resume {run}", "to resume it")
         case "running" | "waiting":
-            yield Hint(f"podium events {run} -f", "to watch it")
+            yield Hint(f"podium logs {run} -f", "to watch it")
 
 
 def _ways_on(view: RunView) -> Iterator[Hint]:

@@ -7,9 +7,10 @@ from typing import Final
 
 from podium.core.types import Millis
 from podium.views.format import duration
+from podium.views.run.labels import label_address, labelled, labelled_question, labels_in
 from podium.views.run.view import Pending, RunView
 from podium.views.text.next_steps import Hint, answers_to, next_steps, waits_for
-from podium.views.text.terminal import TONES, Paint, fit, hint_lines, list_lines, no_paint
+from podium.views.text.terminal import TONES, Paint, hint_lines, list_lines, no_paint, question_lines
 
 FOR_PEOPLE: Final = frozenset({"approval", "question", "exhausted", "consent", "advice", "price", "by_hand"})
 """The kinds of waits that a person ends, not a clock or a service."""
@@ -45,16 +46,16 @@ def status_lines(
         yield paint("Last results", "bold")
         yield from (f"  {line}" for line in list_lines(ended[:LAST_RESULTS], now, paint))
         yield ""
-    yield from hint_lines(_next(questions, others, ended, workflows), paint, indent="")
+    yield from hint_lines(_next(questions, others, ended, workflows), paint, indent="", width=width)
 
 
 def _question_lines(
     view: RunView, pending: Pending, now: Millis, paint: Paint, width: int | None
 ) -> Iterator[str]:
     since = duration(max(0, now - pending.since))
-    yield f"  {view.workflow} {view.run}, {paint(pending.path, 'bold')}: {waits_for(pending)}, since {since}"
-    if pending.question:
-        yield f"    {fit(pending.question, width, 4)}"
+    path = label_address(pending.path, labels_in(view))
+    yield f"  {view.workflow} {view.run}, {paint(path, 'bold')}: {waits_for(pending)}, since {since}"
+    yield from question_lines(view, pending, width)
 
 
 def _waits(view: RunView) -> str:
@@ -69,13 +70,14 @@ def _next(
 ) -> tuple[Hint, ...]:
     if questions:
         view, pending = questions[0]
+        pending = labelled_question(pending, labels_in(view))
         return (
             Hint("podium inbox", "every question with what it is about"),
             *tuple(answers_to(view.run, pending))[:2],
         )
     newest = next(iter((*others, *ended)), None)
     hints = [] if newest is None else [Hint(f"podium show {newest.run}", "its steps and what they cost")]
-    hints += [] if newest is None else tuple(next_steps(newest))[:1]
+    hints += [] if newest is None else tuple(next_steps(labelled(newest)))[:1]
     if newest is None or newest.status == "passed":
         hints += [Hint(f"podium run {path}", "to start it") for path in workflows[:MOST_FILES]]
     if not workflows:

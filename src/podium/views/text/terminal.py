@@ -7,9 +7,11 @@ from typing import Final, Literal, TypeAlias
 
 from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.views.format import clock, duration
-from podium.views.plain import as_text, harmless, one_line, short_id
+from podium.views.plain import as_text, harmless, one_line, short_id, wrapped
 from podium.views.run.advice import advice_in
 from podium.views.run.features import features_of
+from podium.views.run.labels import labelled
+from podium.views.run.series import series_text
 from podium.views.run.view import Pending, RunView, StepView, duration_of, elapsed
 from podium.views.run.why import one_text
 from podium.views.text.costs import attempts_text, cost, fallback_text, outcome_text, run_cost, workers_text
@@ -40,6 +42,8 @@ TONES: Final[dict[str, Tone]] = {
     "paused": "wait",
 }
 INDENT: Final = "     "
+REASON_LINES: Final = 3
+MAX_QUESTION: Final = 1_000
 LONG_MESSAGE: Final = 70
 """A message for a person that is longer is printed in full below the steps."""
 
@@ -53,8 +57,9 @@ def run_lines(
 ) -> Iterator[str]:
     """A whole run: head, steps, pending questions, next commands.
 
-    Messages are cut to the width of a terminal; None, as in a pipe, is no limit.
+    Messages are cut to the width of a terminal; with None, as in a pipe, they are not cut.
     """
+    view = labelled(view)
     yield from head_lines(view, now, paint, width)
     steps = in_outline_order(step for step in view.steps if step.role != "gates")
     if steps:
@@ -66,7 +71,7 @@ def run_lines(
     yield from pending_lines(view, now, paint, width)
     yield from output_lines(view, width)
     if hints:
-        yield from next_step_lines(view, paint)
+        yield from next_step_lines(view, paint, width)
 
 
 def feature_lines(view: RunView, paint: Paint) -> Iterator[str]:
@@ -113,15 +118,18 @@ def _parent_address(path: str) -> str:
 
 
 def head_lines(view: RunView, now: Millis, paint: Paint, width: int | None = None) -> Iterator[str]:
-    reason = f" ({view.reason})" if view.reason not in ("", view.status) else ""
+    repeated = ("", view.status, *(("limit",) if view.status == "limited" else ()))
+    reason = f" ({view.reason})" if view.reason not in repeated else ""
     status = paint(f"{view.status}{reason}", TONES.get(view.status, "bad"))
     took = duration(elapsed(view, now))
     yield f"{paint(view.workflow, 'bold')} {view.run}  {status}  {took}  {run_cost(view)}"
     why = view.why or view.message
     if why:
-        yield f"  {fit(why, width, 2)}"
+        yield from reason_lines(why, width, "  ")
     if view.status == "interrupted":
         yield paint("  no process drives this run", "wait")
+    if view.series is not None:
+        yield f"  {fit(series_text(view.series), width, 2)}"
     for raised in view.raised:
         yield f"  limit on {raised.unit} raised to {raised.to} by {raised.by}" + (
             f": {fit(raised.why, width, 40)}" if raised.why else ""
@@ -153,7 +161,7 @@ def step_lines(
         bare = step_line(name.ljust(column), step, now, no_paint)
         if len(bare) + 2 + len(why) > width:
             yield line
-            yield f"{INDENT}{fit(why, width, len(INDENT))}"
+            yield from reason_lines(why, width, INDENT)
         else:
             yield f"{line}  {why}"
 
@@ -220,9 +228,24 @@ def pending_lines(view: RunView, now: Millis, paint: Paint, width: int | None = 
         yield "waits for"
     for pending in view.pending:
         yield f"  {paint(pending.path, 'bold')}: {waits_for(pending)}{_times(pending, now)}"
-        if pending.question:
-            yield f"    {fit(pending.question, width, 4)}"
-        yield from (f"    {fit(line, width, 4)}" for line in background(view, pending))
+        yield from question_lines(view, pending, width)
+
+
+def question_lines(view: RunView, pending: Pending, width: int | None) -> Iterator[str]:
+    """The whole question, and what is known about it.
+
+    It may contain text of agents, which never starts a line of its own, so that it cannot imitate our lines.
+    """
+    if pending.question:
+        yield from wrapped(f"    {one_line(pending.question, MAX_QUESTION)}", width, hang=0)
+    for line in background(view, pending):
+        yield from reason_lines(line, width, "    ")
+
+
+def reason_lines(text: str, width: int | None, indent: str) -> Iterator[str]:
+    """A reason, in at most REASON_LINES lines of a terminal."""
+    line = f"{indent}{one_line(text, len(text))}"
+    yield from wrapped(line, width, hang=2, most=REASON_LINES)
 
 
 def output_lines(view: RunView, width: int | None = None) -> Iterator[str]:
@@ -239,7 +262,7 @@ def _times(pending: Pending, now: Millis) -> str:
     return since if pending.due is None else f"{since}, until {clock(pending.due)} UTC"
 
 
-def next_step_lines(view: RunView, paint: Paint) -> Iterator[str]:
+def next_step_lines(view: RunView, paint: Paint, width: int | None = None) -> Iterator[str]:
     hints = tuple(next_steps(view))
     if view.tree is not None and view.tree != view.base and view.ended is not None:
         yield ""
@@ -250,14 +273,27 @@ def next_step_lines(view: RunView, paint: Paint) -> Iterator[str]:
             yield paint(f"  {landing_note(step)}", "bad")
     if hints:
         yield ""
-        yield from hint_lines(hints, paint, indent="")
+        yield from hint_lines(hints, paint, indent="", width=width)
 
 
-def hint_lines(hints: Iterable[Hint], paint: Paint, indent: str = "    ") -> Iterator[str]:
+def hint_lines(
+    hints: Iterable[Hint], paint: Paint, indent: str = "    ", width: int | None = None
+) -> Iterator[str]:
+    """Commands with their purpose, which gets a line of its own where the terminal is too narrow.
+
+    A command is never broken, so that it can be copied.
+    """
     rows = tuple(hints)
-    width = max((len(hint.command) for hint in rows), default=0)
+    column = max((len(hint.command) for hint in rows), default=0)
+    longest = len(indent) + column + 2 + max((len(hint.why) for hint in rows), default=0)
     for hint in rows:
-        yield f"{indent}{hint.command.ljust(width)}  {paint(hint.why, 'dim')}".rstrip()
+        if width is None or longest <= width:
+            yield f"{indent}{hint.command.ljust(column)}  {paint(hint.why, 'dim')}".rstrip()
+        else:
+            yield f"{indent}{hint.command}"
+            yield from (
+                f"{indent}    {paint(line, 'dim')}" for line in wrapped(hint.why, width - len(indent) - 4)
+            )
 
 
 def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = no_paint) -> Iterator[str]:
@@ -273,4 +309,8 @@ def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = no_paint) -
         status = paint(f"{view.status:<{words}}", TONES.get(view.status, "bad"))
         took = duration(elapsed(view, now))
         began = "" if view.started is None else clock(view.started)
-        yield f"{view.run:<{ids}}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {run_cost(view)}"
+        series = "" if view.series is None else paint(f"  run {view.series.number} of a series", "dim")
+        line = (
+            f"{view.run:<{ids}}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {run_cost(view)}"
+        )
+        yield f"{line}{series}"

@@ -77,7 +77,7 @@ def build_step(
         verb=_sequence(*children, output=block_output(context, raw)),
         gates=compile_gates(context, raw),
         retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
-        timeout=raw.timeout,
+        timeout=context.duration(raw.timeout, raw.at("timeout")),
         output=output(context, raw),
         touches=None if raw.touches is None else context.globs(raw.touches, raw.at("touches")),
         has_worker=True,
@@ -164,7 +164,9 @@ def _component(plan: Plan) -> Step:
     raw = plan.raw.component
     assert raw is not None
     claim = Field(_COMPONENT, "touches")
-    inside = replace(plan.context, claim=claim, protect=(*plan.context.protect, *_interface_files(plan)))
+    locked = _interface_files(plan)
+    protect = (*plan.context.protect, *locked)
+    inside = replace(plan.context, claim=claim, protect=protect, interfaces=locked)
     body = plan.compile_step(inside, "component", raw, {"component": 0})
     others = tuple(_overrides(replace(plan, context=inside), raw))
     if others:

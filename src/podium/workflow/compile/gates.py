@@ -90,14 +90,14 @@ def _without_duplicates(entries: list[tuple[str, Gate]]) -> Iterator[tuple[str, 
 
 
 def _gate(context: CompileContext, name: str, raw: Gate) -> Step:
-    is_review = raw.verb == "review"
+    is_review, default = raw.verb == "review", COMMAND_TIMEOUT if raw.verb == "run" else None
     return Step(
         name=name,
         verb=_gate_verb(context, raw),
         when=context.optional(raw.when, raw.at("when")),
         on_fail=raw.on_fail,
         retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
-        timeout=raw.timeout or COMMAND_TIMEOUT if raw.verb == "run" else None if is_review else raw.timeout,
+        timeout=None if is_review else context.duration(raw.timeout, raw.at("timeout")) or default,
         touches=(),
         description=raw.description,
         line=context.line(raw.path),
@@ -125,7 +125,7 @@ def review(context: CompileContext, raw: StepOrGate, *, of: tuple[str, ...]) -> 
         members=members,
         of=of,
         rule=rule,
-        min_score=raw.min_score,
+        min_score=context.setting(raw.min_score, raw.at("min_score"), "score"),
         bar=raw.bar or "major",
         oversight=oversight(context, raw, default="auto"),
         phrase=raw.phrase,

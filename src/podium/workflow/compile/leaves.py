@@ -60,13 +60,15 @@ def oversight(context: CompileContext, raw: StepOrGate, *, default: str) -> Over
     channels = raw.notify if raw.notify is not None else (common if isinstance(common, tuple) else ())
     return Oversight(
         level=context.value(raw.level or default, raw.at("level")),
-        by=raw.by or (),
+        by=context.names(raw.by, raw.at("by")),
         approvals=raw.approvals or 1,
-        veto=raw.veto or Millis(0),
+        veto=context.duration(raw.veto, raw.at("veto"), unknown=0) or Millis(0),
         notify=channels,
-        remind=raw.remind,
-        escalate_after=raw.escalate.after if raw.escalate is not None else None,
-        escalate_to=raw.escalate.to if raw.escalate is not None else (),
+        remind=context.duration(raw.remind, raw.at("remind")),
+        escalate_after=None
+        if raw.escalate is None
+        else context.duration(raw.escalate.after, raw.escalate.at("after")),
+        escalate_to=() if raw.escalate is None else context.names(raw.escalate.to, raw.escalate.at("to")),
         show=context.values(raw.show or (), raw.at("show")),
     )
 
@@ -87,7 +89,7 @@ def wait(context: CompileContext, raw: parts.Wait) -> Wait:
     form: Any = next(form for form in WAIT_FORMS if raw.get(form) is not None)
     detail: dict[str, Any] = {}
     if form == "poll":
-        every = raw.every if raw.every is not None else POLL_EVERY
+        every = POLL_EVERY if raw.every is None else context.duration(raw.every, raw.at("every"))
         detail = {
             "argv": context.argv(raw.poll or (), raw.at("poll")),
             "every": every,
@@ -98,7 +100,7 @@ def wait(context: CompileContext, raw: parts.Wait) -> Wait:
             form: context.value(raw.get(form), raw.at(form)),
             "branch": context.value(raw.branch, raw.path),
         }
-    timer = None if raw.timer is None else context.duration(raw.timer, raw.at("timer"))
+    timer = context.duration(raw.timer, raw.at("timer"), unknown=0)
     return Wait(form, present_fields(detail), timer, _minute_of_day(raw.until_time))
 
 

@@ -20,12 +20,13 @@ from podium.core.policy import (
     Stop,
     Upgrade,
 )
+from podium.core.queries.computed import LIMIT_UNITS
 from podium.core.types import MicroUsd, Millis
 from podium.workflow.agent_capabilities import HUMAN
 from podium.workflow.compile.values import CompileContext
 from podium.workflow.defaults import BREAKER, ESTIMATE, LIMITS, PRESETS
 from podium.workflow.schema import file, parts
-from podium.workflow.schema.fields import DocPath, known_keys
+from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.step import Step as RawStep
 
 
@@ -33,19 +34,27 @@ def micro_usd(usd: float) -> MicroUsd:
     return MicroUsd(round(usd * 1_000_000))
 
 
-def limits(raw: parts.Limits | None, base: Limits) -> Limits:
+def limits(context: CompileContext, raw: parts.Limits | None, base: Limits) -> Limits:
     """The limits in `raw` on top of `base`."""
     if raw is None:
         return base
-    values = {name: getattr(raw, name) for name in known_keys(parts.Limits) if raw.has(name)}
-    if values.get("usd") is not None:
-        values["usd"] = micro_usd(values["usd"])
-    return replace(base, **values)
+    return replace(base, **{name: _limit(context, raw, name) for name in LIMIT_UNITS if raw.has(name)})
 
 
-def limits_of_run(raw: parts.TopLimits | None, *, has_finally: bool) -> Limits:
+def _limit(context: CompileContext, raw: parts.Limits, name: str) -> Any:
+    """One limit; `at_most` bounds a computed one, also where its value is not known yet."""
+    value, most = raw.get(name), None if raw.at_most is None else raw.at_most.get(name)
+    if name == "usd":
+        value = micro_usd(value) if isinstance(value, int | float) else value
+        most = None if most is None else micro_usd(most)
+    return context.setting(value, raw.at(name), LIMIT_UNITS[name], most=most, unknown=most)
+
+
+def limits_of_run(context: CompileContext, raw: parts.TopLimits | None, *, has_finally: bool) -> Limits:
     """The limits of a workflow on top of the shipped ones; without `finally` nothing is reserved for it."""
-    whole = limits(raw, LIMITS)
+    whole = limits(context, raw, LIMITS)
+    if raw is not None and raw.per is not None:
+        whole = replace(whole, per=raw.per)
     own = raw.finally_ if raw is not None and has_finally else None
     if own is None:
         return whole
@@ -78,9 +87,9 @@ def _policy_rule(context: CompileContext, rule: file.PolicyRule) -> PolicyRule:
     return PolicyRule(
         level=rule.level,
         when=context.optional(rule.when, rule.at("when")),
-        by=rule.by,
+        by=context.names(rule.by, rule.at("by")),
         approvals=rule.approvals,
-        veto=rule.veto or Millis(0),
+        veto=context.duration(rule.veto, rule.at("veto"), unknown=0) or Millis(0),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +20,7 @@ from podium.core.step_settings import (
 )
 from podium.files.project_paths import STATE_DIR
 from podium.workflow.compile.values import CompileContext, freeze, present_fields
-from podium.workflow.contracts.builtin import BUILTIN, TYPES
+from podium.workflow.contracts.builtin import BUILTIN, TYPES, hint_for
 from podium.workflow.defaults import CONTEXT_BUDGET
 from podium.workflow.expressions.types import ShorthandError, parse_shorthand, to_json_schema
 from podium.workflow.schema import parts
@@ -67,11 +69,16 @@ def _workspace(context: CompileContext, step: StepOrGate) -> WorkspaceSettings:
     """The workspace of a step; a gate gets what the judged step needs, set up with the network of that step."""
     file = context.source.file.workspace
     if isinstance(step, Step):
-        return WorkspaceSettings(**_merge_maps(context, file, step.workspace))
+        own = _merge_maps(context, file, step.workspace)
+        if step.verb != "agent":
+            # Commands and judges see the whole tree.
+            own.pop("hide", None)
+        return WorkspaceSettings(**own)
     judged = context.judged
     merged = _merge_maps(context, file, None if judged is None else judged.workspace)
     # A gate judges a checkout of the captured tree, also where the step works in the project itself.
     merged.pop("mode", None)
+    merged.pop("hide", None)
     if judged is not None and (merged.get("setup") or merged.get("teardown")):
         merged["network"] = network(context, judged, None)
     return WorkspaceSettings(**merged)
@@ -92,11 +99,17 @@ def _worker_settings(context: CompileContext, step: StepOrGate, role: Role | Non
 def _own_files(context: CompileContext) -> Iterator[str]:
     """The workflow and its prompts anywhere in the project, because changing them would change what is asked next."""
     source = context.source
-    name = Path(source.origin(()).file)
-    path = name if name.is_absolute() else Path.cwd() / name
-    if path.is_relative_to(source.project):  # pragma: no branch (roles are also checked without any workflow)
-        yield path.relative_to(source.project).as_posix()
+    path = os.path.join(os.getcwd(), source.origin(()).file)  # noqa: PTH109, PTH118 (called for every step)
+    place = _place_in(source.project, path)
+    if place is not None:  # pragma: no branch (roles are also checked without any workflow)
+        yield place
     yield from source.texts
+
+
+@lru_cache(maxsize=8)
+def _place_in(project: Path, path: str) -> str | None:
+    """The path in the project; None if it is elsewhere."""
+    return Path(path).relative_to(project).as_posix() if Path(path).is_relative_to(project) else None
 
 
 def network(context: CompileContext, step: StepOrGate, role: Role | None) -> str | tuple[str, ...] | None:
@@ -113,12 +126,19 @@ def _system(context: CompileContext, role: Role | None) -> Prompt | None:
 
 
 def _context(context: CompileContext, *layers: parts.Context | None) -> ContextSettings:
-    """Merges layers: lists are appended, other values replaced by the nearest; no budget exceeds `max_budget`."""
+    """Merges layers: lists are appended, other values replaced by the nearest; no budget exceeds `max_budget`.
+
+    The target is the input with that name unless a layer names another one.
+    """
     merged: dict[str, Any] = {}
     for layer in filter(None, layers):
         for key in layer.written_keys():
             value = context.value(layer.get(key), layer.at(key))
             merged[key] = (*merged.get(key, ()), *value) if isinstance(value, tuple) else value
+    if merged and "target" not in merged and "target" in (context.source.file.inputs or {}):
+        merged["target"] = (context.value("${{ default(inputs.target, '') }}", ()),)
+    if context.interfaces:
+        merged["interfaces"] = context.interfaces
     largest = merged.pop("max_budget", None)
     if largest is not None:
         merged["budget"] = min(merged.get("budget", CONTEXT_BUDGET), largest)
@@ -162,9 +182,15 @@ def block_output(context: CompileContext, raw: Step | None) -> Value:
 def _output_word(context: CompileContext, word: str, path: DocPath, base: Output) -> Output:
     match word:
         case "text" | "lines" | "json":
-            return Output(kind=word, file=base.file, files=base.files, folder=base.folder, save=base.save)
+            return Output(kind=word, file=base.file, files=base.files, folder=base.folder)
         case _:
-            context.problem(2, path, '"output" must be text, lines, json or a map')
+            is_schema = word in BUILTIN or word in context.source.schemas
+            hint = (
+                f"write {{schema: {word}}}"
+                if is_schema
+                else "for typed fields write {schema: {name: string}}"
+            )
+            context.problem(2, path, '"output" must be text, lines, json or a map', hint=hint)
             return base
 
 
@@ -172,11 +198,8 @@ def _contract(context: CompileContext, raw: parts.Output, base: Output) -> Outpu
     file = context.value(raw.file, raw.at("file")) if raw.file is not None else base.file
     files = context.values(raw.files, raw.at("files")) if raw.files is not None else base.files
     folder = context.value(raw.folder, raw.at("folder")) if raw.folder is not None else base.folder
-    save = context.value(raw.save, raw.at("save")) if raw.save is not None else base.save
     if folder is not None and file is None:
         context.problem(5, raw.at("folder"), '"folder" needs "file": it is where that file is written')
-    if save is not None and file is None:
-        context.problem(5, raw.at("save"), '"save" needs "file"', hint="name the output with file:")
     if isinstance(folder, str) and STATE_DIR in folder.split("/"):
         message = f"output.folder cannot be in {STATE_DIR}, which has Podium's own files"
         context.problem(24, raw.at("folder"), message)
@@ -185,7 +208,7 @@ def _contract(context: CompileContext, raw: parts.Output, base: Output) -> Outpu
     elif raw.schema is not None:
         name = raw.schema if isinstance(raw.schema, str) else None
         base = Output("schema", schema_of(context, raw.schema, raw.at("schema")), name)
-    return replace(base, file=file, files=files, folder=folder, save=save)
+    return replace(base, file=file, files=files, folder=folder)
 
 
 def schema_of(context: CompileContext, raw: str | Mapping[str, Any], path: DocPath) -> Fields:
@@ -194,9 +217,7 @@ def schema_of(context: CompileContext, raw: str | Mapping[str, Any], path: DocPa
         return _shorthand(context, raw, path)
     schema = BUILTIN.get(raw) or context.source.schemas.get(raw)
     if schema is None:
-        context.problem(
-            16, path, f"schema {raw} does not exist", hint=f"use one of {', '.join(BUILTIN)}, a file or a map"
-        )
+        context.problem(16, path, f"schema {raw} does not exist", hint=hint_for(raw))
         return present_fields({})
     return present_fields(freeze(schema))
 

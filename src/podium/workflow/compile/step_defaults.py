@@ -22,8 +22,9 @@ def timeout(
 ) -> Millis | None:
     """The timeout of a step that works; `defaults` does not apply to gates."""
     named, common = _named(context, raw), _common(context, raw)
-    values = (raw.timeout, named and named.timeout, role and role.timeout, common and common.timeout)
-    return next((value for value in values if value), default)
+    owners = (raw, named, role, common)
+    owner = next((each for each in owners if each is not None and each.timeout), None)
+    return default if owner is None else context.duration(owner.timeout, owner.at("timeout"))
 
 
 def retry_layers(

@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from podium.core.expressions.nodes import Const, Node
-from podium.core.expressions.templates import Value
+from podium.core.expressions.templates import Text, Value
 from podium.core.model import Fields
 from podium.core.policy import Count
+from podium.core.queries.computed import UNIT_NAMES, ComputedNames, ComputedNumber, Setting, Unit
 from podium.core.step_settings import Prompt
 from podium.core.types import Millis
 from podium.fast_dataclass import dataclass
@@ -39,8 +40,12 @@ class CompileContext:
     claim: Node | None = None
     """The files that the component being built may change."""
     protect: tuple[Value, ...] = ()
+    interfaces: tuple[Value, ...] = ()
+    """The locked interfaces of the component being built."""
     judged: Step | None = None
     """The step whose gates are compiled."""
+    computed: list[DocPath] = field(default_factory=list)
+    """Collects the settings of the file that its inputs decide."""
 
     def problem(self, rule: int, path: DocPath, message: str, *, hint: str = "") -> None:
         self.problems.append(self.source.problem(rule, path, message, hint=hint))
@@ -91,14 +96,36 @@ class CompileContext:
         self.problem(2, path, 'this must be a number, or one "${{ }}" whose value is a number')
         return 1
 
-    def duration(self, raw: Millis | str, path: DocPath) -> Millis | Node:
+    def setting(
+        self,
+        raw: Any,
+        path: DocPath,
+        unit: Unit,
+        *,
+        most: int | None = None,
+        unknown: int | None = None,
+    ) -> Any:
+        """A number as written, or what holds its place until the inputs are known."""
         if not isinstance(raw, str):
             return raw
         value = self.value(raw, path)
-        if isinstance(value, Node):
-            return value
-        self.problem(2, path, 'this must be a duration, or one "${{ }}" whose value is a duration')
-        return Millis(0)
+        if not isinstance(value, Node):
+            what = UNIT_NAMES[unit]
+            self.problem(2, path, f'this must be {what}, or one "${{{{ }}}}" whose value is {what}')
+            return 1
+        self.computed.append(path)
+        return ComputedNumber(Setting(_key(path), unit, value, most, unknown))
+
+    def duration(self, raw: Millis | str | None, path: DocPath, *, unknown: int | None = None) -> Any:
+        return self.setting(raw, path, "duration", unknown=unknown)
+
+    def names(self, raw: tuple[str, ...] | None, path: DocPath) -> tuple[str, ...]:
+        """Names as written, or what holds the place of those that the inputs decide."""
+        values = self.values(raw or (), path)
+        if not any(isinstance(value, Node | Text) for value in values):
+            return raw or ()
+        self.computed.append(path)
+        return ComputedNames(Setting(_key(path), "names", values))
 
     def globs(self, raw: str | Iterable[str], path: DocPath) -> tuple[Value, ...] | Node:
         """A list of globs, or the expression whose value is the list."""
@@ -122,6 +149,11 @@ class CompileContext:
         except ValueError as error:
             self.problem(2, path, f"cannot split this command into words: {error}".lower())
             return ()
+
+
+def _key(path: DocPath) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
 
 
 def split_command(text: str) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Value
-from podium.core.model import Agent, Members, Step, TeamMember
+from podium.core.model import Agent, Members, Step
 from podium.core.policy import Retry
-from podium.core.step_settings import Prompt
+from podium.core.step_settings import Prompt, TeamMember
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, panel
 from podium.workflow.compile.leaves import command, git, wait
@@ -166,7 +166,7 @@ def git_step(context: CompileContext, name: str, raw: RawStep) -> Step:
         verb=git(context, raw.git),
         gates=compile_gates(context, raw),
         retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
-        timeout=raw.timeout,
+        timeout=context.duration(raw.timeout, raw.at("timeout")),
         touches=(),
         repeatable=is_repeatable(context, raw),
         settings=settings(context, raw),
@@ -179,7 +179,7 @@ def wait_step(context: CompileContext, name: str, raw: RawStep) -> Step:
         name=name,
         verb=wait(context, raw.wait),
         retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
-        timeout=raw.timeout,
+        timeout=context.duration(raw.timeout, raw.at("timeout")),
         output=output(context, raw),
         touches=(),
         repeatable=is_repeatable(context, raw),

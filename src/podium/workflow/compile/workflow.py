@@ -16,6 +16,7 @@ from podium.core.model import (
     Call,
     Check,
     Choice,
+    Continue,
     ForEach,
     Input,
     Labels,
@@ -61,7 +62,7 @@ def compile_workflow(context: CompileContext, *, fingerprint: str = "") -> Workf
         inputs=tuple(_input(name, raw) for name, raw in file.inputs.items()),
         vars=MappingProxyType(dict(context.pairs(file.vars, ("vars",)))),
         outputs=context.pairs(file.outputs, ("outputs",)),
-        limits=policy.limits_of_run(limits, has_finally=file.finally_ is not None),
+        limits=policy.limits_of_run(context, limits, has_finally=file.finally_ is not None),
         breaker=policy.breaker(file.breaker),
         advisor=_advisor(context),
         policies=policy.policies(context),
@@ -75,6 +76,7 @@ def compile_workflow(context: CompileContext, *, fingerprint: str = "") -> Workf
         else Labels(MappingProxyType(dict(file.labels.steps)), MappingProxyType(dict(file.labels.vars))),
         fingerprint=fingerprint,
         config=_config(context),
+        has_computed=bool(context.computed),
     )
 
 
@@ -128,6 +130,7 @@ def _config(context: CompileContext) -> WorkflowConfig:
         record=freeze(raw.get("record") or {}),
         secrets=freeze(raw.get("secrets") or ()),
         notify=freeze(raw.get("notify") or ()),
+        subject=context.value(context.source.file.subject, ("subject",)),
         works_in_project=workspace is not None and workspace.mode == "inplace",
     )
 
@@ -207,8 +210,8 @@ def _limits(context: CompileContext, raw: RawStep) -> Limits:
     roles = [worker.known_role for worker in workers_of(context.source, raw)] if raw.verb == "agent" else []
     base = NO_LIMITS
     for role in roles:
-        base = policy.limits(role.limits if role is not None else None, base)
-    return policy.limits(raw.limits, base)
+        base = policy.limits(context, role.limits if role is not None else None, base)
+    return policy.limits(context, raw.limits, base)
 
 
 def _needs(context: CompileContext, name: str, raw: RawStep, names: Names) -> Iterator[int]:
@@ -224,6 +227,8 @@ def _needs(context: CompileContext, name: str, raw: RawStep, names: Names) -> It
 def _routes(
     context: CompileContext, name: str, raw: RawStep, names: Names
 ) -> Iterator[tuple[Outcome, Target]]:
+    if raw.continue_as is not None:
+        yield "passed", Target("end")
     otherwise = raw.on.get("else")
     if otherwise is not None:
         target = _target(context, name, raw, "else", otherwise, names)
@@ -333,6 +338,9 @@ def _without_modifiers(context: CompileContext, name: str, raw: RawStep, names: 
             return _scope(context, name, raw, _block(inner_context(context, raw), raw.steps or {}, raw))
         case "workflow":
             return _call(context, name, raw)
+        case "continue_as":
+            most = None if raw.max is None else context.count(raw.max, raw.at("max"))
+            return _simple(context, name, raw, Continue(context.pairs(raw.with_, raw.at("with")), most))
         case _:
             width = _width(context, raw) if raw.parallel is not None else 1
             from podium.workflow.compile.build import build_step
@@ -351,7 +359,7 @@ def _simple(context: CompileContext, name: str, raw: RawStep, verb: Any, *, time
         name=name,
         verb=verb,
         retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
-        timeout=raw.timeout if timeout else None,
+        timeout=context.duration(raw.timeout, raw.at("timeout")) if timeout else None,
         output=output(context, raw),
         touches=(),
     )
@@ -369,7 +377,7 @@ def _scope(context: CompileContext, name: str, raw: RawStep, verb: Block | Call)
         verb=verb,
         gates=compile_gates(context, raw),
         retry=policy.retry(context, retry_layers(context, raw), OTHER_RETRY),
-        timeout=raw.timeout,
+        timeout=context.duration(raw.timeout, raw.at("timeout")),
         output=output(context, raw),
         touches=None if raw.touches is None else context.globs(raw.touches, raw.at("touches")),
         has_worker=any(step.has_worker for step in inner.steps),
@@ -382,4 +390,6 @@ def _call(context: CompileContext, name: str, raw: RawStep) -> Step:
         context.problem(35, raw.at("workflow"), f"{raw.workflow} does not exist")
         return Step(name=name, verb=Block("seq", ()))
     inner = CompileContext(child, context.problems, failure_handled=context.failure_handled)
-    return _scope(context, name, raw, Call(compile_workflow(inner), context.pairs(raw.with_, raw.at("with"))))
+    call = Call(compile_workflow(inner), context.pairs(raw.with_, raw.at("with")))
+    context.computed.extend(inner.computed)
+    return _scope(context, name, raw, call)

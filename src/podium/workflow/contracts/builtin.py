@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from podium.workflow.expressions.types import MapOf, Type, parse_shorthand, to_json_schema
+from podium.workflow.problems import did_you_mean
 
 FINDING: Final = {
     "id": "optional string",
@@ -106,3 +107,10 @@ BUILTIN: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {name: to_json_schema(described) for name, described in TYPES.items()}
 )
 """The built-in schemas as JSON Schema."""
+
+
+def hint_for(schema: str) -> str:
+    """What to write in place of a schema that does not exist."""
+    if schema in ("string", "int", "number", "bool"):
+        return f"name the value: write {{value: {schema}}}"
+    return did_you_mean(schema, BUILTIN) or f"use one of {', '.join(BUILTIN)}, a file or a map"

@@ -32,7 +32,10 @@ class SchemaFault:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+        place = self.path.removeprefix("$").removeprefix(".")
+        if place:
+            return f"{place}: {self.message}"
+        return f"it {self.message}" if self.message.startswith("is ") else self.message
 
 
 class UnusableSchema(Exception):

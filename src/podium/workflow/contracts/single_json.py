@@ -35,8 +35,6 @@ def one_json(text: str) -> Any:
         return plain(value, Meter())
     except json.JSONDecodeError as error:
         raise NotOneValue(f"the answer is not exactly one JSON value: {_where(error)}") from error
-    except RecursionError as error:
-        raise NotOneValue("the answer is nested too deep") from error
     except (ValueError, ExprError) as error:
         raise NotOneValue(f"the answer is not a JSON value that can be used: {error}") from error
 

@@ -7,12 +7,14 @@ user's own line, and all formats have the same semantics.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Final
 
 from podium.fast_dataclass import dataclass
 from podium.workflow.dialects.translation import Kind, Translation, Translator
+from podium.workflow.problems import Problem
 from podium.workflow.source.files import Tree
 from podium.workflow.source.nodes import Node, fields
 
@@ -30,6 +32,13 @@ DIALECTS: Final = (
 
 KINDS: Final[tuple[Kind, ...]] = ("workflow", "configuration", "role", "feature")
 
+USES: Final[Mapping[Kind, str]] = {
+    "configuration": "it takes effect as .podium/config.yaml; name a workflow here",
+    "role": "it takes effect in .podium/roles/; name a workflow here",
+    "feature": "name it in a workflow: steps: {feature: {build: FILE, component: {role: implementer}}}",
+}
+"""What to do with a file that is not a workflow."""
+
 
 @dataclass(frozen=True, slots=True)
 class TranslatedFile:
@@ -45,8 +54,17 @@ def to_native(tree: Tree, kind: Kind) -> Tree:
         return tree
     translated = translate(tree.node, kind)
     if translated is None:
-        return tree
+        other = translate(tree.node) if kind == "workflow" else None
+        return tree if other is None else _refused(tree, other)
     return replace(tree, node=translated.node, problems=(*tree.problems, *translated.translation.problems))
+
+
+def _refused(tree: Tree, other: TranslatedFile) -> Tree:
+    """The reader would only say that the file is not a native workflow."""
+    fact = f"this is a {other.kind} of the {other.dialect} format, not a workflow"
+    assert tree.node is not None
+    problem = Problem(*tree.node.place, 2, fact, USES[other.kind])
+    return replace(tree, node=None, problems=(*tree.problems, problem))
 
 
 def translate(root: Node, *kinds: Kind) -> TranslatedFile | None:

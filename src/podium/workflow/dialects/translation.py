@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from types import MappingProxyType
@@ -37,6 +38,8 @@ class ReviewForm:
 
 NEXT_STEP: Final = "next_step"
 """The key of a translated step for its `NextStep`."""
+QUOTED: Final = re.compile(r"'[^']*'")
+SHELL_SIGN: Final = re.compile(r"\$[\w({]|`|^~|^\w+=|^[^\"]*[*?]")
 APPROVAL: Final = "_approval"
 """Ends the name of the step that asks a person before another one."""
 
@@ -141,6 +144,29 @@ class Names:
     def __getitem__(self, foreign_name: str) -> str:
         """The native name; an unknown name is only converted, and the reader then reports that it is missing."""
         return self._names.get(foreign_name, name_of(foreign_name))
+
+
+def needs_shell(line: str) -> bool:
+    """Whether a line has operators, redirections or wildcards outside of quotes, or variables outside of single quotes."""
+    try:
+        words = shlex.shlex(line, posix=False, punctuation_chars="();<>|&")
+        words.whitespace_split = True
+        listed = list(words)
+    except ValueError:
+        return True
+    return any(
+        set(word) <= set("();<>|&") or bool(SHELL_SIGN.search(QUOTED.sub("", word))) for word in listed
+    )
+
+
+def shell_command(command: Node) -> Any:
+    """A line of a shell as the value of `run`: its words, or a script if it needs a shell."""
+    return {"script": command} if needs_shell(str(command.value)) else command
+
+
+def labels_of_steps(labels: Mapping[str, str]) -> dict[str, Any] | None:
+    """The `labels` of a workflow: what its author calls each step, by native name; None if it is the same for all."""
+    return None if all(native == label for native, label in labels.items()) else {"steps": labels}
 
 
 def seconds(node: Node | None) -> Any:

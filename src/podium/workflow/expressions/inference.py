@@ -285,6 +285,8 @@ _SIGNATURES: Final[Mapping[str, _Signature]] = {
     "contains": _Signature(((ANY_LIST, TEXT, ANY_MAP), (ANY,)), BOOL),
     "replace": _Signature((_TEXT, _TEXT, _TEXT), TEXT),
     "batches": _Signature((_LIST, (NUMBER,)), ListOf(ANY_LIST)),
+    "flatten": _Signature((_LIST,), ANY_LIST),
+    "reverse": _Signature((_LIST,), ANY_LIST),
 }
 
 
@@ -323,7 +325,7 @@ def _list_result(node: Call, arg_types: list[Type]) -> Type | None:
         elif node.function == "pluck":
             return ListOf(of_field)
     match node.function:
-        case "unique" | "slice" | "sort" | "where" if kind(first) is not None:
+        case "unique" | "slice" | "sort" | "where" | "reverse" if kind(first) is not None:
             return first
         case "append" if isinstance(first, ListOf):
             return ListOf(arg_types[1] if first == ANY_LIST else join(first.of, arg_types[1]))
@@ -331,6 +333,8 @@ def _list_result(node: Call, arg_types: list[Type]) -> Type | None:
             return reduce(join, arg_types)
         case "batches":
             return ListOf(first)
+        case "flatten" if isinstance(first, ListOf) and isinstance(first.of, ListOf):
+            return first.of
         case "contains" | "count":
             _check_in(arg_types[1], first)
             return None

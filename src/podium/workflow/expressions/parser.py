@@ -152,7 +152,11 @@ def _end_of_insert(text: str, start: int) -> int:
     depth = 0
     for token in _INSERT_TOKEN.finditer(text, start + len(OPEN)):
         if token[0] in ("'", '"'):
-            raise LexerError('a quote inside "${{ }}" is not closed', token.start())
+            is_broken = "\n" in text[token.start() :].partition("}}")[0]
+            hint = "a line break ends the text; in YAML put the value into single quotes, where \\n stays"
+            raise LexerError(
+                'a quote inside "${{ }}" is not closed', token.start(), hint if is_broken else ""
+            )
         if token[0] == "{":
             depth += 1
         elif token[0] == "}" and depth:

@@ -103,7 +103,9 @@ class _Reader:
             return self._word(value.strip(), path)
         if isinstance(value, list | tuple):
             if len(value) != 1:
-                raise ShorthandError(path, "a list must contain exactly one type, as in [string]")
+                words = " | ".join(map(str, value))
+                hint = f'for one of several words write "{words}"' if _CHOICE.fullmatch(words) else ""
+                raise ShorthandError(path, "a list must contain exactly one type, as in [string]", hint)
             return ListOf(self.type_of(value[0], (*path, 0)))
         if isinstance(value, Mapping):
             return self._map(value, path, name)

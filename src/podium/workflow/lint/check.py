@@ -32,6 +32,7 @@ from podium.workflow.lint.rules import (
     texts,
     triggers,
 )
+from podium.workflow.lint.rules.runs import series
 from podium.workflow.problems import Problem
 
 CHECKS: Final[tuple[tuple[Callable[[FileSurvey], Iterator[Problem]], tuple[int, ...]], ...]] = (
@@ -55,6 +56,7 @@ CHECKS: Final[tuple[tuple[Callable[[FileSurvey], Iterator[Problem]], tuple[int, 
     (lost_work.check, (44,)),
     (choices.check, (45, 46)),
     (triggers.check, (24, 25, 34, 47)),
+    (series.check, (48,)),
 )
 """The checks with the rules they report; `tools/pages/validation.py` describes the rules."""
 

@@ -18,7 +18,7 @@ from podium.fast_dataclass import dataclass
 from podium.workflow.merge.step_nodes import nested_parts
 from podium.workflow.problems import Problem
 from podium.workflow.schema.fields import InvalidValue
-from podium.workflow.schema.scalars import duration, share, size, tokens
+from podium.workflow.schema.scalars import INSERT, duration, share, size, tokens
 from podium.workflow.source.nodes import (
     MergeRule,
     Node,
@@ -76,6 +76,8 @@ MEASURES: Final[Mapping[str, Callable[[Any], float]]] = MappingProxyType(
         "scratch": size,
     }
 )
+SPENT_UNITS: Final = ("usd", "tokens", "calls", "time")
+"""The limits that hold for all runs of a series together, unless the file says otherwise."""
 SANDBOX_MEASURES: Final = ("memory", "cpu", "processes", "disk", "files", "scratch")
 
 SANDBOX_KEYS: Final = ("sandbox", "network")
@@ -139,11 +141,28 @@ def merge_config(
         return [*_looser_settings(bound, workflow), *_looser_parts(bound, nested_parts(workflow))]
 
     looser = _not_typed(looser_values, binding, command_line)
-    root = _merge_layer(_merge_layer(_settings(shipped), binding), _without_looser(workflow, looser))
+    bounded = _bound_computed(_without_looser(workflow, looser), fields(fields(binding).get("limits")))
+    root = _merge_layer(_merge_layer(_settings(shipped), binding), bounded)
     if command_line is not None:
         root = merge_maps(root, without_keys(command_line, "roles"), merge_replacing, LAYER_RULES)
     placed = replace(root, place=workflow.place, key=workflow.key)
     return MergedSettings(placed, tuple(value.problem() for value in looser))
+
+
+def _bound_computed(workflow: Node, bounds: Mapping[str, Node]) -> Node:
+    """A limit that the inputs decide is at most what the user's and the project's files allow, so they become its `at_most`."""
+    limits = fields(workflow).get("limits")
+    own = fields(fields(limits).get("at_most"))
+    allowed = dict(own)
+    for unit, value in fields(limits).items():
+        bound = bounds.get(unit)
+        is_computed = isinstance(value.value, str) and INSERT in value.value
+        if bound is not None and is_computed and (unit not in own or _exceeds(unit, own[unit], bound)):
+            allowed[unit] = bound
+    if limits is None or allowed == own:
+        return workflow
+    most = replace(limits, value=allowed)
+    return with_field(workflow, "limits", with_field(limits, "at_most", most))
 
 
 def _settings(file: Node) -> Node:
@@ -216,6 +235,11 @@ def _looser_settings(binding: Node, workflow: Node) -> Iterator[LooserValue]:
     limits = fields(fields(binding).get("limits"))
     for unit, value in fields(fields(workflow).get("limits")).items():
         bound = limits.get(unit)
+        if unit == "per" and value.value == "run" and (bound is None or bound.value != "run"):
+            all_runs = next((limits[name] for name in SPENT_UNITS if name in limits), None)
+            if all_runs is not None:
+                fact = "limits.per: run, which gives the limits anew to each run of a series"
+                yield LooserValue(("limits", unit), value, all_runs, fact)
         if bound is not None and _exceeds(unit, value, bound):
             fact = f"limits.{unit}: {value.value} is more than {bound.value}"
             yield LooserValue(("limits", unit), value, bound, fact)

@@ -1,27 +1,32 @@
 """Carries out `git` of a configuration: the steps and gates that a workflow gets from it.
 
-    git: {branch: "ai/${{ run.id }}", commit: true, preview: true, on_failure: stash}
+    git: {branch: "ai/${{ run.id }}", commit: true, preview: true, approval: risk, on_failure: stash}
 
 The branch is made when the run starts, and everything that lands goes there. With `commit`, work lands at the end although no
-step says so. With `preview` a person sees what git will do, and agrees, before it does. What a failed run leaves is kept
+step says so. With `preview` a person sees what git will do, and agrees, before it does. `approval` is the level or policy by
+which people approve what lands; a rejection goes back to the last step that changes code. What a failed run leaves is kept
 as an entry of `git stash`. A workflow inside another one only lands on the same branch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+from podium.workflow.merge.role_inheritance import Layer
 from podium.workflow.merge.step_nodes import map_parts, needs_node
+from podium.workflow.merge.switches import changes_code, with_gate
 from podium.workflow.source.nodes import Node, fields, items, node_from_value, text, with_field, without_keys
 
 START: Final = "git_start"
 COMMIT: Final = "git_commit"
 STASH: Final = "git_stash"
+APPROVAL: Final = "landing_approval"
 BRANCH_OF_RUN: Final = "${{ run.branch }}"
 STASH_MESSAGE: Final = "podium ${{ run.id }}: ${{ run.name }} (${{ run.outcome }})"
 
 
-def apply_git_policy(root: Node, *, is_child: bool) -> Node:
+def apply_git_policy(root: Node, *, is_child: bool, layers: Sequence[Layer] = ()) -> Node:
     """The workflow with its git policy carried out, and without the key."""
     policy = fields(root).get("git")
     if policy is None or "steps" not in fields(root):
@@ -35,6 +40,8 @@ def apply_git_policy(root: Node, *, is_child: bool) -> Node:
         return root
     if _is_on(keys, "commit") and not _has_landing(root):
         root = _with_step(root, COMMIT, _landing(root, branch or BRANCH_OF_RUN), policy, first=False)
+    if "approval" in keys:
+        root = _with_approval(root, keys["approval"], layers)
     if _is_on(keys, "preview"):
         root = _with_previews(root, policy)
     if branch is not None:
@@ -91,6 +98,22 @@ def _start(branch: str, *, has_preview: bool) -> dict[str, Any]:
 
 def _question(words: str) -> dict[str, Any]:
     return {"name": "preview", "human": words, "show": ["diff"]}
+
+
+def _with_approval(root: Node, level: Node, layers: Sequence[Layer]) -> Node:
+    """A question about what lands, as a gate of each landing of the top block."""
+    steps = dict(fields(fields(root)["steps"]))
+    question = {"name": APPROVAL, "human": "May this change land?", "show": ["diff", "verdicts", "cost"]}
+    gate = _node({**question, "level": level.value}, level)
+    maker: str | None = None
+    for name, step in steps.items():
+        if "land" in fields(fields(step).get("git")):
+            steps[name] = with_gate(step, gate)
+            if maker is not None and "failed" not in fields(fields(step).get("on")):
+                on = fields(step).get("on", _node({}, level))
+                steps[name] = with_field(steps[name], "on", with_field(on, "failed", _node(maker, level)))
+        maker = name if changes_code(step, layers) and "needs" not in fields(step) else maker
+    return with_field(root, "steps", Node(steps, root.place, root.key))
 
 
 def _with_previews(root: Node, policy: Node) -> Node:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from podium.fast_dataclass import dataclass
 from podium.workflow.context import problem_at
+from podium.workflow.merge.chosen_workflows import expand_chosen_workflows
 from podium.workflow.merge.config_layers import merge_config, role_problems
 from podium.workflow.merge.git_policy import apply_git_policy
 from podium.workflow.merge.judging_roles import choose_forms
@@ -20,6 +21,7 @@ from podium.workflow.merge.templates import merge_templates
 from podium.workflow.problems import Problem
 from podium.workflow.schema.file import Config
 from podium.workflow.schema.reader import read
+from podium.workflow.schema.scalars import INSERT
 from podium.workflow.source.nodes import (
     Node,
     Path,
@@ -38,6 +40,7 @@ ORDER: Final = (
         "description",
         "strict",
         "switches",
+        "subject",
         "labels",
         "triggers",
         "inputs",
@@ -94,6 +97,7 @@ def merge(sources: Sources, *, is_child: bool = False) -> Merged:
     if not sources.chain:
         return Merged(NOTHING, sources.problems, sources.role_names)
     workflow = merge_templates(sources.chain)
+    workflow = replace(workflow, root=expand_chosen_workflows(workflow.root))
     own = frozenset(name for file in sources.chain for name in fields(fields(file).get("roles")))
     disabled = {str(name.value) for file in sources.chain for name in items(fields(file).get("disable"))}
     switched = apply_switches(
@@ -103,7 +107,7 @@ def merge(sources: Sources, *, is_child: bool = False) -> Merged:
     )
     settings = merge_config(sources.shipped, sources.bounds, switched.root, command_line=sources.command_line)
     root, seconds = apply_reviews(settings.root, sources.layers)
-    root = apply_git_policy(root, is_child=is_child)
+    root = apply_git_policy(root, is_child=is_child, layers=sources.layers)
     roles = _roles(with_layer(sources, seconds), root, own)
     if roles.nodes:
         root = with_field(root, "roles", Node(roles.nodes, root.place, root.key))
@@ -130,6 +134,12 @@ def _config_problems(config: Node) -> Iterator[Problem]:
     document = Merged(config)
     for fault in read(Config, document.value, source=document.source).faults:
         yield problem_at(document.origin, fault)
+    for unit, value in fields(fields(config).get("limits")).items():
+        if isinstance(value.value, str) and INSERT in value.value:
+            message = (
+                f'"limits.{unit}" of a configuration must be a value, because only workflows have inputs'
+            )
+            yield Problem(*value.place, 2, message)
 
 
 def _roles(sources: Sources, root: Node, own: frozenset[str]) -> Roles:

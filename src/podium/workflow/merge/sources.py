@@ -11,6 +11,7 @@ from typing import Any, Final
 from podium.fast_dataclass import dataclass
 from podium.files.inside import MAX_TEXT_FILE, read_file
 from podium.files.project_paths import STATE_DIR
+from podium.files.project_root import nested_config_dirs, project_of
 from podium.workflow.dialects.detect import to_native
 from podium.workflow.merge.extends import TemplateChain, read_chain
 from podium.workflow.merge.role_files import read_roles
@@ -28,7 +29,6 @@ from podium.workflow.source.files import (
     read_tree,
 )
 from podium.workflow.source.nodes import Node, SourceLocation, fields, node_from_value, text, without_keys
-from podium.workflow.source.project_root import nested_config_dirs, project_of
 
 DEFAULTS: Final = "defaults.yaml"
 COMMAND_LINE: Final = SourceLocation("command line", 1, 1)

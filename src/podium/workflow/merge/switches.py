@@ -117,10 +117,10 @@ def _listed(names: Sequence[Node]) -> str:
 def _with_requirement(steps: dict[str, Node], name: Node, layers: Sequence[Layer]) -> dict[str, Node]:
     word = str(name.value)
     when = {"when": f"inputs.{word}"}
-    makers = [each for each, step in steps.items() if _changes_code(step, layers)]
+    makers = [each for each, step in steps.items() if changes_code(step, layers)]
     if word in GATES:
         gate = node_from_value({**GATES[word], **when}, name.place)
-        return {other: _with_gate(step, gate) if other in makers else step for other, step in steps.items()}
+        return {other: with_gate(step, gate) if other in makers else step for other, step in steps.items()}
     if word == "auto_pr":
         more = {key: node_from_value({**step, **when}, name.place) for key, step in PULL_REQUEST.items()}
         return {**steps, **more}
@@ -130,11 +130,11 @@ def _with_requirement(steps: dict[str, Node], name: Node, layers: Sequence[Layer
     return _insert(steps, word, step)
 
 
-def _changes_code(step: Node, layers: Sequence[Layer]) -> bool:
+def changes_code(step: Node, layers: Sequence[Layer]) -> bool:
     return is_kind_of("implementer", text(fields(step).get("role")) or "", layers)
 
 
-def _with_gate(step: Node, gate: Node) -> Node:
+def with_gate(step: Node, gate: Node) -> Node:
     gates = (*items(fields(step).get("gates")), gate)
     return with_field(step, "gates", Node(gates, gate.place, gate.key))
 

@@ -40,7 +40,7 @@ from podium.core.expressions.values import (
     text_of,
 )
 from podium.fast_dataclass import dataclass
-from podium.workflow.prompts.quoting import fence
+from podium.workflow.prompts.quoting import OutsideText, fence
 
 MAX_WORK: Final = 20_000_000
 MAX_INDENT: Final = 40
@@ -113,7 +113,7 @@ def require_defined(value: Any) -> Any:
 def output_text(context: Context, value: Any) -> str:
     """The text that `{{ value }}` inserts."""
     meter = rendering_of(context).meter
-    text = as_text(require_defined(value), meter)
+    text = value.quoted() if isinstance(value, OutsideText) else as_text(require_defined(value), meter)
     meter.spend(len(text))
     return text
 

@@ -67,11 +67,23 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
         ),
         "files": Partial(
             "The files that `context` includes",
-            {"changes": ("wanted", "diff", "cut"), "files": (), "left_out": (), "binary": (), "unknown": ()},
+            {
+                "changes": ("wanted", "diff", "cut"),
+                "files": (),
+                "likely": (),
+                "tree": (),
+                "left_out": (),
+                "binary": (),
+            },
             ("files",),
         ),
         "findings": Partial(
             "Findings of a review that are not fixed", {"findings": (), "summary": ()}, ("findings",)
+        ),
+        "event": Partial(
+            "Says which inputs were written outside of the project, for a run that an event started",
+            {"trigger": (), "inputs": ()},
+            ("inputs",),
         ),
         "guidance": Partial("Guidance from a person for this attempt", {"guidance": ()}, ("guidance",)),
         "judged": Partial(

@@ -12,6 +12,18 @@ def fence(text: str, label: str = "") -> str:
     return f"{ticks}{label if label.isalnum() else ''}\n{text.removesuffix(chr(10))}\n{ticks}"
 
 
+class OutsideText(str):
+    """A text from outside of the project; a prompt inserts it as a quotation on lines of its own."""
+
+    __slots__ = ("nonce",)
+    nonce: str
+    """A number for the lines around it; if it is empty, the text is fenced."""
+
+    def quoted(self) -> str:
+        block = quote_block(self, "input", self.nonce) if self.nonce else fence(self)
+        return f"\n{block}\n"
+
+
 def quote_block(text: str, label: str, nonce: str) -> str:
     """The text between marker lines with a number that the author of the text cannot have known."""
     end = "" if text.endswith("\n") else "\n"

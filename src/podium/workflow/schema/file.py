@@ -19,6 +19,7 @@ from podium.workflow.schema.parts import (
 from podium.workflow.schema.scalars import (
     Continuity,
     Duration,
+    DurationText,
     Expression,
     Globs,
     Network,
@@ -107,7 +108,7 @@ class PolicyRule(Raw):
     when: Expression | None = None
     by: TextList = ()
     approvals: Positive = 1
-    veto: Duration | None = None
+    veto: DurationText | None = None
 
 
 class SummaryParts(Raw):
@@ -148,6 +149,8 @@ class GitPolicy(Raw):
     branch: str | None = None
     commit: bool = False
     preview: bool = False
+    approval: str | None = None
+    """The level, or the policy, by which people approve what lands."""
     on_failure: Literal["stash"] | None = None
 
 
@@ -216,6 +219,7 @@ class File(SharedKeys):
     finally_: dict[str, Step] | None = None
     gates: dict[str, Gate] = EMPTY
     strict: bool = False
+    subject: str | None = None
     labels: Labels | None = None
     triggers: dict[str, Trigger] = EMPTY
     switches: Texts = ()

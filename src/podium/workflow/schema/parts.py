@@ -11,14 +11,21 @@ from podium.workflow.schema.scalars import (
     Duration,
     DurationText,
     Expression,
+    HistoryDepth,
     Number,
+    NumberText,
+    OneOrMore,
     Positive,
+    PositiveText,
     Share,
+    ShareText,
     Size,
     TextList,
     TimeOfDay,
     Tokens,
+    TokensText,
     Whole,
+    literal,
 )
 
 DocPath: TypeAlias = fields.DocPath
@@ -29,7 +36,9 @@ Ints: TypeAlias = tuple[int, ...]
 ExhaustedWord: TypeAlias = Literal["human", "fail", "accept_best"]
 
 
-class Limits(Raw):
+class MostLimits(Raw):
+    """The most that computed limits may be."""
+
     usd: Number | None = None
     tokens: Tokens | None = None
     calls: Positive | None = None
@@ -40,6 +49,25 @@ class Limits(Raw):
     messages: Positive | None = None
 
 
+class Limits(Raw):
+    usd: NumberText | None = None
+    tokens: TokensText | None = None
+    calls: PositiveText | None = None
+    window: ShareText | None = None
+    time: DurationText | None = None
+    transitions: PositiveText | None = None
+    members: PositiveText | None = None
+    messages: PositiveText | None = None
+    at_most: MostLimits | None = None
+
+    def most(self, unit: str) -> Any:
+        """The limit as far as the file says it; None for no limit, and for a computed one that nothing bounds."""
+        written = self.get(unit)
+        if literal(written) is None and written is not None and self.at_most is not None:
+            return self.at_most.get(unit)
+        return literal(written)
+
+
 class FinallyReserve(Raw):
     usd: Number | None = None
     tokens: Tokens | None = None
@@ -48,6 +76,7 @@ class FinallyReserve(Raw):
 
 class TopLimits(Limits):
     finally_: FinallyReserve | None = None
+    per: Literal["series", "run"] | None = None
     unknown_cost: Literal["ask", "count_tokens", "refuse"] | None = None
 
 
@@ -131,6 +160,11 @@ RetryText: TypeAlias = Annotated[str | Retry, Short(_attempts, {"type": ["intege
 """A map, or the name of a preset."""
 
 
+Strategy: TypeAlias = Literal[
+    "planner_docset", "implementer_targeted", "reviewer_diff", "security_audit", "investigator_wide"
+]
+
+
 class Context(Raw):
     include: Texts | None = None
     always: Texts | None = None
@@ -138,7 +172,9 @@ class Context(Raw):
     diff: bool | None = None
     budget: Tokens | None = None
     max_budget: Tokens | None = None
-    strategy: str | None = None
+    strategy: Strategy | None = None
+    target: Texts | None = None
+    depth: Literal["minimal", "balanced", "full"] | None = None
     earlier: Literal["none", "all"] | None = None
 
 
@@ -148,6 +184,9 @@ class Workspace(Raw):
     copy: Texts | None = None
     ports: Whole | None = None
     teardown: tuple[Texts, ...] | None = None
+    history: HistoryDepth | None = None
+    refs: TextList | None = None
+    hide: Texts | None = None
 
 
 class Sandbox(Raw):
@@ -174,7 +213,6 @@ class Output(Raw):
     file: str | None = None
     files: Texts | None = None
     folder: str | None = None
-    save: str | None = None
 
 
 OutputText: TypeAlias = str | Output
@@ -190,7 +228,7 @@ class Wait(Raw):
     step: str | None = None
     poll: str | Texts | None = None
     branch: str | None = None
-    every: Duration | None = None
+    every: DurationText | None = None
     pending: Ints | None = None
 
 
@@ -213,7 +251,7 @@ class Tests(Raw):
 
 
 class Escalate(Raw):
-    after: Duration
+    after: DurationText
     to: TextList
 
 
@@ -223,7 +261,7 @@ class Script(Raw):
 
 
 class Git(Raw):
-    land: str | None = None
+    land: OneOrMore | None = None
     message: str | None = None
     how: Literal["squash", "merge", "commits"] | None = None
     branch: str | None = None

@@ -223,7 +223,12 @@ class _Reader:
     def elements(self, kind: Any, data: Any, path: DocPath, owner: str) -> tuple[Any, ...]:
         """Reads a list; one bad element omits the whole list, so that the indexes of the others stay correct."""
         if not isinstance(data, list):
-            self.fault(2, path, f"{_key_label(path)} must be a list")
+            hint = (
+                f"write [{data}]"
+                if isinstance(data, str | int | float)
+                else "write it in brackets: [{...}, {...}]"
+            )
+            self.fault(2, path, f"{_key_label(path)} must be a list", hint)
             raise _Omitted
         elements: list[Any] = []
         for number, item in enumerate(data):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from podium.core.expressions.values import parse_duration
+from podium.core.queries.computed import parse_share, parse_tokens
 from podium.core.types import Millis
 from podium.workflow.schema.fields import InvalidValue, Scalar, Schema
 
@@ -27,7 +28,6 @@ def is_insert(value: Any) -> bool:
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 MEMORY_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
-_TOKENS: Final = re.compile(r"(\d+(?:\.\d+)?)([kM])")
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _SIZE_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SHARE: Final = re.compile(r"(\d{1,3})%")
@@ -74,17 +74,21 @@ def duration(value: Any) -> Millis:
         raise InvalidValue(str(error)) from error
 
 
-def duration_or_insert(value: Any) -> Millis | str:
-    return value if isinstance(value, str) and INSERT in value else duration(value)
+def or_insert(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Also takes one `${{ }}`, whose value the inputs decide (`core/queries/computed.py`)."""
+    return lambda value: value if isinstance(value, str) and INSERT in value else parse(value)
+
+
+def literal(value: Any) -> Any:
+    """The value as far as the file says it: None for a `${{ }}`."""
+    return None if isinstance(value, str) and INSERT in value else value
 
 
 def tokens(value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    match = _TOKENS.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise InvalidValue("a number of tokens such as 5000, 200k or 2M")
-    return round(float(match[1]) * (1_000 if match[2] == "k" else 1_000_000))
+    try:
+        return parse_tokens(value)
+    except ValueError as error:
+        raise InvalidValue(str(error)) from error
 
 
 def size(value: Any) -> int:
@@ -98,10 +102,10 @@ def size(value: Any) -> int:
 
 def share(value: Any) -> int:
     """A percentage as a number from 0 to 100."""
-    match = _SHARE.fullmatch(value) if isinstance(value, str) else None
-    if match is None or int(match[1]) > 100:
-        raise InvalidValue("a percentage such as 95%")
-    return int(match[1])
+    try:
+        return parse_share(value)
+    except ValueError as error:
+        raise InvalidValue(str(error)) from error
 
 
 def pass_rule(value: Any) -> str | int | float:
@@ -183,12 +187,25 @@ def continuity(value: Any) -> int:
     raise InvalidValue("fresh or {turns: n}")
 
 
+def history_depth(value: Any) -> int | str:
+    if value == "full":
+        return "full"
+    return int(_or_expected(positive, value, "full or a number of commits"))
+
+
 def one_or_more(value: Any) -> str | tuple[str, ...]:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise InvalidValue("a name or a list of names")
+
+
+def workflow_file(value: Any) -> str:
+    """A file. The map is expanded when files are merged, unless it has a mistake."""
+    if isinstance(value, str) and INSERT not in value:
+        return value
+    raise InvalidValue('a file, or {file: "${{ ... }}", of: [a.yaml, b.yaml]} with two or more files')
 
 
 def texts(value: Any) -> tuple[str, ...]:
@@ -255,13 +272,6 @@ Duration: TypeAlias = Annotated[
     Millis,
     Scalar(duration, {"anyOf": [{"type": "string", "pattern": "^([0-9]+[dhms])+$"}, {"const": 0}]}),
 ]
-DurationText: TypeAlias = Annotated[
-    Millis | str,
-    Scalar(
-        duration_or_insert,
-        {"anyOf": [{"type": "string", "pattern": "^([0-9]+[dhms])+$"}, {"const": 0}, _INSERTED]},
-    ),
-]
 Tokens: TypeAlias = Annotated[
     int,
     Scalar(
@@ -310,6 +320,55 @@ Continuity: TypeAlias = Annotated[int, Scalar(continuity, {"anyOf": [{"const": "
 OneOrMore: TypeAlias = Annotated[
     str | tuple[str, ...], Scalar(one_or_more, {"anyOf": [TEXT, TEXTS | {"minItems": 1}]})
 ]
+WorkflowFile: TypeAlias = Annotated[
+    str,
+    Scalar(
+        workflow_file,
+        {
+            "anyOf": [
+                TEXT,
+                {
+                    "type": "object",
+                    "properties": {"file": _INSERTED, "of": TEXTS | {"minItems": 2}},
+                    "required": ["file", "of"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+    ),
+]
+HistoryDepth: TypeAlias = Annotated[
+    int | Literal["full"], Scalar(history_depth, {"anyOf": [_POSITIVE, {"const": "full"}]})
+]
 TextList: TypeAlias = Annotated[tuple[str, ...], Scalar(texts, {"anyOf": [TEXT, TEXTS]})]
 Globs: TypeAlias = Annotated[str | tuple[str, ...], Scalar(globs, {"anyOf": [_INSERTED, TEXTS]})]
+DurationText: TypeAlias = Annotated[
+    Millis | str,
+    Scalar(
+        or_insert(duration),
+        {"anyOf": [{"type": "string", "pattern": "^([0-9]+[dhms])+$"}, {"const": 0}, _INSERTED]},
+    ),
+]
+NumberText: TypeAlias = Annotated[
+    float | str, Scalar(or_insert(number), {"anyOf": [{"type": "number", "minimum": 0}, _INSERTED]})
+]
+TokensText: TypeAlias = Annotated[
+    int | str,
+    Scalar(
+        or_insert(tokens),
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": "^[0-9.]+[kM]$"},
+                _INSERTED,
+            ]
+        },
+    ),
+]
+PositiveText: TypeAlias = Annotated[int | str, Scalar(or_insert(positive), {"anyOf": [_POSITIVE, _INSERTED]})]
+ShareText: TypeAlias = Annotated[int | str, Scalar(or_insert(share), {"anyOf": [_SHARE_TEXT, _INSERTED]})]
+ScoreText: TypeAlias = Annotated[
+    int | str,
+    Scalar(or_insert(score), {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10}, _INSERTED]}),
+]
 Network: TypeAlias = Annotated[str | tuple[str, ...], Scalar(network, {"anyOf": [{"const": "open"}, TEXTS]})]

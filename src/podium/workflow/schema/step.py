@@ -31,7 +31,8 @@ from podium.workflow.schema.parts import (
 from podium.workflow.schema.routes import RouteText
 from podium.workflow.schema.scalars import (
     Continuity,
-    Duration,
+    CountText,
+    DurationText,
     Expression,
     Globs,
     JoinText,
@@ -42,8 +43,9 @@ from podium.workflow.schema.scalars import (
     Parallel,
     Pass,
     Positive,
-    Score,
+    ScoreText,
     TextList,
+    WorkflowFile,
     is_insert,
 )
 
@@ -63,6 +65,7 @@ VERBS: Final = (
     "steps",
     "workflow",
     "build",
+    "continue_as",
 )
 GATE_VERBS: Final = ("run", "review", "human", "check")
 
@@ -81,6 +84,7 @@ PEER_WORDS: Final[dict[str, str]] = {
     ),
     **dict.fromkeys(("race", "first", "fail_fast"), "write pass: 1 with cancel: rest"),
     **dict.fromkeys(("while", "until", "loop"), "write repeat: {until: ..., max: 3}"),
+    **dict.fromkeys(("continue_as_new", "start_again", "again"), "write continue_as: new"),
     **dict.fromkeys(("agents", "reviewers", "panel"), "agent: and review: take a list, also one from ${{ }}"),
 }
 """What the words of other workflow formats are called here."""
@@ -109,7 +113,7 @@ class StepOrGate(Raw):
     of: TextList | None = None
     prompt: str | None = None
     pass_: Pass | None = None
-    min_score: Score | None = None
+    min_score: ScoreText | None = None
     bar: Literal["critical", "major", "minor"] | None = None
     phrase: str | None = None
     approve: Literal["last_line", "anywhere"] | None = None
@@ -118,17 +122,17 @@ class StepOrGate(Raw):
     human: str | None = None
     show: Texts | None = None
     level: Level | None = None
-    veto: Duration | None = None
+    veto: DurationText | None = None
     by: TextList | None = None
     approvals: Positive | None = None
     notify: TextList | None = None
-    remind: Duration | None = None
+    remind: DurationText | None = None
     escalate: Escalate | None = None
 
     check: Expression | None = None
 
     retry: RetryText | None = None
-    timeout: Duration | None = None
+    timeout: DurationText | None = None
     context: ContextMap | None = None
     dir: str | None = None
     sandbox: SandboxMap | None = None
@@ -183,7 +187,9 @@ class Step(StepOrGate):
     set_: dict[str, Any] | None = None
     git: Git | None = None
     steps: "dict[str, Step] | None" = None
-    workflow: str | None = None
+    workflow: WorkflowFile | None = None
+    continue_as: Literal["new"] | None = None
+    max: CountText | None = None
     build: "str | Feature | None" = None
     """A file, one `${{ }}`, or the feature itself."""
     design: "Step | None" = None

@@ -35,7 +35,8 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     "gates": ("agent", "run", "git", "steps", "workflow", "build"),
     "timeout": ("agent", "run", "review", "human", "wait", "git", "steps", "workflow", "build"),
     "output": ("agent", "run", "review", "human", "wait", "steps", "workflow", "build"),
-    "with": ("agent", "review", "workflow"),
+    "with": ("agent", "review", "workflow", "continue_as"),
+    "max": ("continue_as",),
     "touches": ("agent", "run", *_BLOCK_VERBS),
     "protect": ("agent", "run", *_BLOCK_VERBS),
     "workspace": ("agent", "run", "review"),
@@ -100,6 +101,9 @@ def check_step(name: str, step: Step, broken: BrokenPaths) -> Iterator[FieldFaul
         yield from _check_wait(step.wait, broken)
     if step.git is not None:
         yield from _check_git(step.git)
+        if isinstance(step.git.land, tuple) and step.gates:
+            message = '"gates" cannot be used with a list in "land": they judge one tree, and each branch has its own'
+            yield FieldFault(5, step.at("gates"), message, "put the gates on a step before this one")
     for entry in step.gates:
         if isinstance(entry, Gate):
             yield from check_gate(f"a gate of {label}", entry, broken)
@@ -177,9 +181,9 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         )
     if step.has("join") and not (has_children or has_list):
         yield FieldFault(5, step.at("join"), '"join" needs for_each, steps, build or a list of agents')
-    shows_earlier = step.context is not None and step.context.earlier is not None
+    shows_earlier = step.context is not None and step.context.earlier == "all"
     if shows_earlier and step.verb == "agent" and not has_list:
-        message = '"earlier" needs a list of agents or a review'
+        message = '"earlier: all" needs a list of agents or a review'
         yield FieldFault(5, step.at("context", "earlier"), message, "one agent has no members before it")
     if step.cancel is not None:
         yield from _check_cancel(step, has_members=has_children or has_list)
@@ -189,11 +193,28 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         )
     if step.verb == "agent" and step.stdin is not None:
         yield from _check_literal_prompt(step)
+    if step.workspace is not None and step.workspace.hide:
+        yield from _check_hide(step)
     if step.memory is not None and step.agent == "human":
         message = '"memory" cannot be used with "agent: human": a person works where no memory is mounted'
         yield FieldFault(5, step.at("memory"), message, "people edit a memory with podium memory edit")
     if step.verb == "build" and step.component is None:
         yield FieldFault(5, step.at("build"), '"build" needs "component"')
+
+
+def _check_hide(step: Step) -> Iterator[FieldFault]:
+    """Hiding files needs a workspace of the agent's own."""
+    place = step.at("workspace", "hide")
+    if step.verb != "agent":
+        message = f'"hide" belongs to agents: a "{step.verb}" step sees the whole tree'
+        yield FieldFault(5, place, message, "put it on the step whose agent may not see the files")
+    elif step.agent == "human":
+        message = '"hide" cannot be used with "agent: human": a person can read the project'
+        yield FieldFault(5, place, message)
+    assert step.workspace is not None
+    if step.workspace.mode == "inplace":
+        message = '"hide" cannot be used with "mode: inplace": the project has all files'
+        yield FieldFault(5, place, message, "remove the mode")
 
 
 def _check_cancel(step: Step, *, has_members: bool) -> Iterator[FieldFault]:
@@ -242,3 +263,7 @@ def _check_git(git: Git) -> Iterator[FieldFault]:
             yield FieldFault(5, git.at(key), f'"{key}" belongs to "{form}", not to "{action}"')
     if git.land is not None and git.message is None:
         yield FieldFault(5, git.at("land"), '"land" needs "message"')
+    branches = git.land if isinstance(git.land, tuple) else ()
+    for number, branch in enumerate(branches):
+        if branch in branches[:number]:
+            yield FieldFault(5, git.at("land", number), f'"land" names "{branch}" twice')

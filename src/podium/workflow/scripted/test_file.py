@@ -122,6 +122,10 @@ class Expect(Raw):
     memory: dict[str, FileText] = EMPTY
     """By NAME/FILE, after the run."""
     outputs: dict[str, Any] = EMPTY
+    number: Positive | None = None
+    """Of the last run that was played, in its series."""
+    continues: bool | None = None
+    """Whether the last run that was played continues as a new one."""
     usd: Amount | None = None
     tokens: Amount | None = None
 
@@ -139,6 +143,8 @@ class Setting(Raw):
     replay: str | None = None
     no_human: bool = False
     timeout: Duration | None = None
+    runs: Positive | None = None
+    """How many runs of a series are played; all by default."""
 
 
 class Trial(Setting):

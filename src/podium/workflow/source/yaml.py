@@ -8,6 +8,7 @@ the parser's events without recursion, so a file of nothing but brackets fails a
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import field
 from pathlib import Path
@@ -17,7 +18,7 @@ import yaml
 
 from podium.core.expressions.values import MAX_INT, MIN_INT
 from podium.fast_dataclass import dataclass
-from podium.workflow.problems import Problem, in_order
+from podium.workflow.problems import Problem, did_you_mean, in_order
 
 if TYPE_CHECKING:
     from podium.workflow.source.yaml_errors import Explanation
@@ -93,6 +94,8 @@ def read(path: Path, *, name: str | None = None) -> Document:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return _unreadable(file_name, "file not found", _meant(path))
     except OSError as error:
         return _unreadable(file_name, f"cannot read this file: {(error.strerror or str(error)).lower()}")
     if len(data) > MAX_BYTES:
@@ -105,6 +108,22 @@ def read(path: Path, *, name: str | None = None) -> Document:
         line = data.count(b"\n", 0, error.start) + 1
         return _unreadable(file_name, "this file is not UTF-8", "save it as UTF-8", line=line)
     return load(text, name=file_name)
+
+
+def _meant(path: Path) -> str:
+    """A hint with a file that is there: of the same name, or with nearly the same path."""
+    folder = path.parent if path.parent.is_dir() else path.parent.parent
+    if not folder.is_dir():
+        return ""
+    files = {_typed(file): file for each in (".", "workflows") for file in (folder / each).glob("*.y*ml")}
+    same = next((name for name, file in files.items() if file.stem == path.stem), "")
+    return f'did you mean "{same}"?' if same else did_you_mean(_typed(path), files)
+
+
+def _typed(path: Path) -> str:
+    """The path as it can be typed here."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
 
 
 def load(text: str, *, name: str) -> Document:

@@ -26,7 +26,9 @@ class ListedSuite(NamedTuple):
     @property
     def described(self) -> str:
         who = "a judge can accept changed tests" if self.judged else "no judge: changed tests fail"
-        return f"{self.path} ({self.runner}, {who})"
+        owner, sign, gate = self.path.rpartition("#/")
+        name = f'gate "{gate}" of "{owner}"' if sign else f'"{self.path}"'
+        return f"{name} ({self.runner}, {who})"
 
 
 def list_suites(workflow: Workflow) -> tuple[ListedSuite, ...]:

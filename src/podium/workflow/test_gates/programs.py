@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -112,6 +113,21 @@ def programs_behind(
                 programs.add(place)
                 texts.append(place)
     return frozenset(programs)
+
+
+def files_of_setup(
+    commands: Iterable[Sequence[str]], files: Collection[str], read: Callable[[str], bytes]
+) -> frozenset[str]:
+    """Files of the tree that the commands of `workspace.setup` name, read as goals, or start behind those."""
+    paths: set[str] = set()
+    for argv in commands:
+        script = "\n".join((shlex.join(argv), *(word for word in argv if " " in word)))
+        words = [word for command in commands_of(script) for word in command]
+        goals = {name for word in words for name in _GOAL_FILES.get(PurePosixPath(word).name, ())}
+        paths |= {normpath(word) for word in words} & set(files)
+        paths |= {path for path in files if PurePosixPath(path).name in goals}
+        paths |= programs_behind((), script, files, read)
+    return frozenset(paths)
 
 
 _BESIDE: Final = re.compile(

@@ -235,7 +235,7 @@ SUPERVISOR: Mapping[str, Sample] = {
         lambda it: {"name": "n", "algorithm": {}, "priority_order": [], "token_budget": 9, **it},
         {},
         {
-            "name": "other",
+            "name": "reviewer_diff",
             "inputs": ["git_diff"],
             "token_budget": 8,
             "algorithm": {"1": "x"},

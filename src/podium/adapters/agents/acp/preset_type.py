@@ -8,7 +8,7 @@ from podium.workflow.agent_capabilities import Price
 
 
 def preset_type(  # each is a fact about one agent, by name
-    name: str, *, program: str, tested: str, key: str, model: str, price: Price, vendor: str
+    name: str, *, program: str, install: str, tested: str, key: str, model: str, price: Price, vendor: str
 ) -> AgentType:
     """The folder of the agent has the function that makes its adapter."""
     return AgentType(
@@ -38,6 +38,7 @@ def preset_type(  # each is a fact about one agent, by name
         ),
         credentials=Credentials(keys=(key,)),
         program=program,
+        install=f"npm install -g {install}",
         tested=tested,
         model=model,
         listed=False,

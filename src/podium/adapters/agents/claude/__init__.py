@@ -58,6 +58,7 @@ AGENT: Final = AgentType(
     ),
     credentials=CREDENTIALS,
     program="claude",
+    install="npm install -g @anthropic-ai/claude-code",
     tested="2.1.197",
     # Always passed, because the program would choose its most expensive model.
     model="sonnet",

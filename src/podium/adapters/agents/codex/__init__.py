@@ -53,6 +53,7 @@ AGENT: Final = AgentType(
     ),
     credentials=CREDENTIALS,
     program="codex",
+    install="npm install -g @openai/codex",
     tested="0.166.0",
     # A model of codex's own catalogue, because only those get the tool apply_patch.
     model="gpt-5.5",

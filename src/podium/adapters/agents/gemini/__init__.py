@@ -37,6 +37,7 @@ AGENT: Final = AgentType(
     ),
     credentials=CREDENTIALS,
     program="gemini",
+    install="npm install -g @google/gemini-cli",
     tested="0.61.0",
     # Always passed, because otherwise the program asks a small model at each prompt which model to use.
     model="gemini-2.5-pro",

@@ -180,7 +180,7 @@ def _read(body: bytes) -> tuple[str, Mapping[str, Any], str]:
         try:
             record = bounded_json.loads(line) if line.strip() else {}
         except (ValueError, RecursionError):
-            return "".join(text), {}, "the answer is no JSON; something else may listen at this address"
+            return "".join(text), {}, "the answer is not JSON; something else may listen at this address"
         match record:
             case {"error": str(message)}:
                 return "".join(text), {}, message

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from podium.process.environment import minimal_env
+from podium.process.host_programs import host_path
 from podium.process.launch import Launch
 from podium.process.run import run
 
@@ -26,7 +27,7 @@ class Gpu(NamedTuple):
 
 async def find_gpus(env: Mapping[str, str], cards: Path = CARDS) -> tuple[Gpu, ...]:
     """All GPUs, the one with the most memory first; none for a driver that does not answer."""
-    program = shutil.which("nvidia-smi", path=env.get("PATH", ""))
+    program = shutil.which("nvidia-smi", path=host_path(env))
     output = "" if program is None else await _query(program, env)
     gpus = (*_nvidia(output), *_amd(cards))
     return tuple(sorted(gpus, key=lambda gpu: -gpu.gb))
@@ -37,7 +38,7 @@ async def _query(program: str, env: Mapping[str, str]) -> str:
         launch = Launch(
             argv=(program, *QUERY),
             cwd=Path(folder),
-            env=minimal_env({"HOME": folder}, host=env),
+            env=minimal_env({"HOME": folder, "PATH": host_path(env)}, host=env),
             marker="podium-agents-gpu",
             timeout_s=TIMEOUT_S,
             grace_s=1.0,

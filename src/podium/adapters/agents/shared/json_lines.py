@@ -45,7 +45,7 @@ class JsonLines:
 
 
 def _record(line: bytes) -> Mapping[str, Any] | None:
-    # Most lines of a flood are no records, and searching one costs a tenth of parsing it.
+    # Most lines of a flood are not records, and searching one costs a tenth of parsing it.
     if b'"type"' not in line or len(line) > MAX_LINE:
         return None
     try:

@@ -20,6 +20,7 @@ from podium.app.author.init import (
     write,
 )
 from podium.app.paths import project_root, user_dir
+from podium.frontends.cli.output import say
 from podium.views.format import plural
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def command(template: str | None, packs: tuple[str, ...], no_packs: bool, yes: b
     elif written:
         for path in proposal.files:
             click.echo(str(path))
-        click.echo(f"next: podium validate {proposal.workflow}", err=True)
+        say(f"next: podium validate {proposal.workflow}", err=True)
     return 0
 
 
@@ -82,7 +83,7 @@ def _proposal(project: Path, template: str | None, packs: tuple[str, ...] | None
         return load_candidates(text, project, user_dir())
 
     def tell(text: str) -> None:
-        click.echo(text, err=True)
+        say(text, err=True)
 
     with trial_host(load(candidates_workflow(scanned, targets, ())), project, sandbox=None) as host:
         tried = anyio.run(Trials(host, scanned, load, tell).all, targets)
@@ -91,36 +92,36 @@ def _proposal(project: Path, template: str | None, packs: tuple[str, ...] | None
 
 def _tell(proposal: Proposal, project: Path) -> None:
     """A summary that fits on a screen."""
-    click.echo(f"languages: {', '.join(languages_of(proposal.scan)) or 'none that is known here'}", err=True)
+    say(f"languages: {', '.join(languages_of(proposal.scan)) or 'none that is known here'}", err=True)
     for gate in proposal.tried.gates:
         place = f"in {gate.folder}, " if gate.folder else ""
         line = (
             f"gate {gate.name}: {' '.join(gate.command.argv)} ({place}{gate.command.because}): {_state(gate)}"
         )
-        click.echo(line, err=True)
+        say(line, err=True)
     for line in proposal.tried.refused:
-        click.echo(f"not proposed: {line}", err=True)
+        say(f"not proposed: {line}", err=True)
     if proposal.tried.copies:
-        click.echo(f"copied into workspaces: {', '.join(proposal.tried.copies)}", err=True)
+        say(f"copied into workspaces: {', '.join(proposal.tried.copies)}", err=True)
     installed = [name for name, is_installed in proposal.agents.items() if is_installed]
-    click.echo(f"agents: {', '.join(installed) or 'none is installed; see podium agents'}", err=True)
+    say(f"agents: {', '.join(installed) or 'none is installed; see podium agents'}", err=True)
     for pack in proposal.packs:
         if pack.selected or pack.because:
             why = f" ({pack.because} found)" if pack.because else ""
             mark = "x" if pack.selected else " "
-            click.echo(f"role pack [{mark}] {pack.name}: {', '.join(pack.roles)}{why}", err=True)
+            say(f"role pack [{mark}] {pack.name}: {', '.join(pack.roles)}{why}", err=True)
     others = [pack.name for pack in proposal.packs if not (pack.selected or pack.because)]
-    click.echo(f"other role packs, by --pack NAME: {', '.join(others)}", err=True)
+    say(f"other role packs, by --pack NAME: {', '.join(others)}", err=True)
     for path in proposal.existing:
-        click.echo(f"{path} is there already and stays as it is", err=True)
+        say(f"{path} is there already and stays as it is", err=True)
     for path, text in proposal.files.items():
         before = (project / path).read_text("utf-8") if (project / path).exists() else ""
         lines = plural(len(text.splitlines()) - len(before.splitlines()), "line")
-        click.echo(f"{'changes' if before else 'writes'} {path} ({lines})", err=True)
+        say(f"{'changes' if before else 'writes'} {path} ({lines})", err=True)
     for line in proposal.open:
-        click.echo(f"open: {line}", err=True)
+        say(f"open: {line}", err=True)
     if not proposal.files:
-        click.echo("nothing to do", err=True)
+        say("nothing to do", err=True)
 
 
 def _state(gate: TriedGate) -> str:
@@ -133,5 +134,5 @@ def _state(gate: TriedGate) -> str:
 def _agreed() -> bool:
     agreed = sys.stdin.isatty() and click.confirm("Write these files?", default=True, err=True)
     if not agreed:
-        click.echo("nothing was written; pass --yes to write them", err=True)
+        say("nothing was written; pass --yes to write them", err=True)
     return agreed

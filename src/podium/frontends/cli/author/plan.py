@@ -14,12 +14,13 @@ from podium.app.paths import project_root, user_dir
 from podium.app.values import parse_settings
 from podium.frontends.cli.open_run import stored_history
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.output import say
 from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.format import count, dollars, duration, plural
 
 if TYPE_CHECKING:
     from podium.app.forecast.check import Price
-    from podium.app.forecast.plan import Plan, Range
+    from podium.app.forecast.plan import Plan, PlannedSeries, Range
 
 SHOW: Final[dict[str, Callable[[float], str]]] = {
     "calls": lambda number: f"{number:.0f}",
@@ -69,22 +70,36 @@ def _tell(forecast: Plan, suites: list[str], refusing: list[str]) -> None:
     for unit, row in forecast.ranges.items():
         click.echo(f"  {NAMES[unit]:<12}{_cells(unit, row)}".rstrip())
     if forecast.way:
-        click.echo("\nthe way that takes most calls")
+        click.echo("\nthe path with the most calls")
         for line in forecast.way:
             click.echo(f"  {line}")
-    click.echo("\nwhat one call is taken to use")
+    click.echo("\nassumed for each call")
     for name, price in forecast.prices.items():
         repairs = forecast.repairs.get(name, 0)
         more = f"; an attempt takes up to {plural(1 + repairs, 'call')}" if repairs else ""
         click.echo(
             f"  {name:<24}{dollars(price.usd[1]):>9}{count(price.tokens[1]):>9}  {_source(price)}{more}"
         )
+    if forecast.series is not None:
+        click.echo(f"\n{_series_line(forecast.series)}")
     if suites:
-        click.echo(f"\nruns tests, so those from before the work must pass too: {', '.join(suites)}")
+        say(
+            f"\nthese gates run tests, so the tests from before the work must pass as well: {', '.join(suites)}"
+        )
     if refusing:
-        click.echo(f"\nmust pass on the base, or podium run does not start: {', '.join(refusing)}")
+        say(f"\nmust pass on the base, or podium run does not start: {', '.join(refusing)}")
     for refusal in forecast.refusals:
-        click.echo(f"\npodium run refuses it: {refusal}")
+        say(f"\npodium run refuses it: {refusal}")
+
+
+def _series_line(series: PlannedSeries) -> str:
+    bound = "" if series.max is None else f", at most {plural(series.max, 'run')}"
+    whole = (
+        "its limits hold for each of them"
+        if series.per == "run"
+        else "its limits hold for all of them together"
+    )
+    return f"this is one run of a series: {series.step} continues as a new run{bound}; {whole}"
 
 
 def _cells(unit: str, row: Range) -> str:
@@ -134,4 +149,5 @@ def _data(forecast: Plan) -> dict[str, Any]:
             for name, price in forecast.prices.items()
         ],
         "refusals": list(forecast.refusals),
+        **({} if forecast.series is None else {"series": forecast.series._asdict()}),
     }

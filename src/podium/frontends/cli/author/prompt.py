@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.output import say
 from podium.frontends.cli.shell_completion import complete_step, complete_workflow_or_run
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def command(
     author = " ".join(
         filter(None, (record.role, f"by {record.agent}" if record.agent else "by a person", record.model))
     )
-    click.echo(f"{record.step} attempt {record.attempt}: {author}, about {record.tokens} tokens", err=True)
+    say(f"{record.step} attempt {record.attempt}: {author}, about {record.tokens} tokens", err=True)
     return 0
 
 
@@ -76,15 +77,10 @@ def _of_file(
     from podium.app.forecast.prompt import told_by_file
     from podium.app.paths import project_root, user_dir
     from podium.app.values import parse_settings
-    from podium.wiring import make_preview_host
+    from podium.wiring import context_host
 
     project = project_root(file.absolute().parent)
     definition = load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     workflow = definition.workflow
-    return told_by_file(
-        workflow,
-        step,
-        inputs=parse_inputs(inputs, definition),
-        cast=cast,
-        host=make_preview_host(project),
-    )
+    with context_host(project) as host:
+        return told_by_file(workflow, step, inputs=parse_inputs(inputs, definition), cast=cast, host=host)

@@ -12,7 +12,7 @@ import click
 from podium.app.paths import project_root, user_dir
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
-from podium.frontends.cli.output import table
+from podium.frontends.cli.output import say, table
 from podium.frontends.cli.shell_completion import complete_role
 from podium.views.plain import visible
 
@@ -125,11 +125,11 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
     home = user_dir() if for_user else ProjectPaths(project).state_dir
     pack = open_pack(source, home=home, project=project, user_dir=user_dir(), replace=replace)
     author = f" by {visible(pack.author)}" if pack.author else ""
-    click.echo(f"{pack.name} {pack.version or '(no version)'}{author} from {pack.source}", err=True)
+    say(f"{pack.name} {pack.version or '(no version)'}{author} from {pack.source}", err=True)
     for role in pack.roles:
-        click.echo(f"  {role.name}: {visible(role.description) or 'no description'}", err=True)
+        say(f"  {role.name}: {visible(role.description) or 'no description'}", err=True)
         for line in (*role.permissions, *(f"runs: {command}" for command in role.commands)):
-            click.echo(f"    {visible(line)}", err=True)
+            say(f"    {visible(line)}", err=True)
     question = "Install these roles?"
     if not yes and not (
         not as_json and sys.stdin.isatty() and click.confirm(question, default=False, err=True)
@@ -138,7 +138,7 @@ def install_command(source: str, for_user: bool, replace: bool, yes: bool, as_js
             raise ConfigurationError(
                 "nothing was installed", hint="pass --yes to install them", code="needs_confirmation"
             )
-        click.echo("nothing was installed; pass --yes to install them", err=True)
+        say("nothing was installed; pass --yes to install them", err=True)
         return 0
     written = install(pack, home)
     if as_json:

@@ -17,6 +17,7 @@ from podium.app.values import parse_settings
 from podium.errors import EXIT_WAITING
 from podium.frontends.cli.open_run import stored_history
 from podium.frontends.cli.options import set_option
+from podium.frontends.cli.output import say
 from podium.frontends.cli.progress import ProgressLine
 from podium.frontends.cli.shell_completion import complete_workflow
 from podium.simulate.statistics import RunStatistics, Spread, outcome_text
@@ -68,7 +69,7 @@ def command(
         return 0
     rehearsal = rehearse(workflow, cast, inputs=values, env=around)
     for line, reason in rehearsal.unplayed:
-        click.echo(f"{cast}:{line}: nothing in this run matched this rule: {reason}", err=True)
+        say(f"{cast}:{line}: nothing in this run matched this rule: {reason}", err=True)
     run = rehearsal.run
     click.echo(json.dumps(_run_data(run), indent=2)) if as_json else _tell_run(run)
     return EXIT_WAITING if run.exit is None else run.exit
@@ -85,6 +86,8 @@ def _tell_run(run: Trace) -> None:
     click.echo(f"\n{status}{reason}  {spent}")
     if run.message:
         click.echo(run.message)
+    if run.continues:
+        click.echo("it continues as a new run, which is not simulated")
 
 
 def _line(step: TracedStep) -> str:
@@ -108,6 +111,7 @@ def _run_data(run: Trace) -> dict[str, Any]:
         "cost": {"usd": run.usd / MICRO, "unknown_calls": run.unknown_calls},
         "usage": {"tokens": run.tokens, "calls": run.calls},
         "steps": [_step_data(step) for step in run.steps],
+        **({"continues": True} if run.continues else {}),
     }
 
 

@@ -9,6 +9,7 @@ import click
 
 from podium.app.workflow_tests.expect import Failure
 from podium.app.workflow_tests.suite import Result, data_of, exit_code, find_tests, results
+from podium.frontends.cli.output import say
 from podium.frontends.cli.shell_completion import complete_test_file
 from podium.views.files.junit import JUnitCase, junit
 from podium.views.format import plural
@@ -37,7 +38,7 @@ def command(
     """
     suite = find_tests(paths or (Path(),), containing=containing)
     for mistake in suite.mistakes:
-        click.echo(harmless(mistake.message), err=True)
+        say(harmless(mistake.message), err=True)
     played: list[Result] = []
     for result in results(suite.cases, open_stage, keep=keep):
         played.append(result)

@@ -12,7 +12,7 @@ from podium.app.run.apply import NotApplied
 from podium.frontends.cli.confirm_rerun import confirm_rerun
 from podium.frontends.cli.foreground import is_terminal
 from podium.frontends.cli.open_run import in_project
-from podium.frontends.cli.output import complain
+from podium.frontends.cli.output import complain, say
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -48,7 +48,7 @@ def command(project: Project, run: RunId, branch: str | None, message: str | Non
     if as_json:
         click.echo(json.dumps(asdict(done), indent=2))
     else:
-        click.echo(done.text)
+        say(done.text)
         if done.notes:
-            click.echo(done.notes, err=True)
+            say(done.notes, err=True)
     return 0

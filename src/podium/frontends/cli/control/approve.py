@@ -9,7 +9,7 @@ import click
 from podium.app.run.answer import speaker
 from podium.frontends.cli.foreground import send_command
 from podium.frontends.cli.open_run import in_project
-from podium.frontends.cli.options import by_option, detach_option, json_option
+from podium.frontends.cli.options import by_option, detach_option, json_option, tree_option
 from podium.frontends.cli.shell_completion import complete_question, complete_step
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--use", "use_output", metavar="VISIT", help="With force_complete: the visit to accept, such as write~2."
 )
+@tree_option
 @by_option
 @detach_option
 @json_option
@@ -43,6 +44,7 @@ def command(  # noqa: PLR0913  # one argument per option
     feedback: str,
     retry_from: str | None,
     use_output: str | None,
+    tree: str | None,
     by: str | None,
     detach: bool,
     as_json: bool,
@@ -55,6 +57,6 @@ def command(  # noqa: PLR0913  # one argument per option
     options = {"retry_from": retry_from, "use_output": use_output}
     details = {key: value for key, value in options.items() if value}
     answer = project.commands.approval(
-        run, step, by=speaker(by), action=action, feedback=feedback, details=details
+        run, step, by=speaker(by), action=action, feedback=feedback, details=details, tree=tree
     )
     return send_command(project, run, answer.message, done=str(answer), as_json=as_json, detach=detach)

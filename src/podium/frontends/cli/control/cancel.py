@@ -12,7 +12,7 @@ from podium.errors import EXIT_CANCELLED, ConfigurationError, PathViolation
 from podium.frontends.cli.foreground import send_command
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import by_option, json_option
-from podium.frontends.cli.output import tell_run
+from podium.frontends.cli.output import say, tell_run
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -44,6 +44,6 @@ def command(project: Project, run: RunId, reason: str, force: bool, by: str | No
         project.commands.abandon(run, cancel)
         if as_json:
             tell_run(project, run)
-        click.echo(f"run {run}: ended as it is", err=True)
+        say(f"run {run}: ended as it is", err=True)
         return 0
     return 0 if code == EXIT_CANCELLED else code

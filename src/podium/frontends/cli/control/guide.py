@@ -13,7 +13,7 @@ from podium.app.run.answer import speaker
 from podium.core.messages import Guide
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import by_option
-from podium.frontends.cli.output import tell_run
+from podium.frontends.cli.output import say, tell_run
 from podium.views.format import first_of
 
 if TYPE_CHECKING:
@@ -27,19 +27,19 @@ NEXT: Final = "the next attempt that starts gets it"
 
 
 @click.command("guide", short_help="Send guidance to the agents of a run.")
-@in_project(run="required", open_only=True)
-@click.argument("text")
+@in_project(run="optional", then="text", open_only=True)
+@click.argument("text", required=False, metavar="TEXT")
 @by_option
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def command(project: Project, run: RunId, text: str, by: str | None, as_json: bool) -> int:
-    """Send TEXT to the agents of RUN.
+    """Send TEXT to the agents of RUN (default: the newest).
 
     An agent that is working and can take messages (claude) gets it with its next call of its model. If no agent is
     working, or one of them cannot take it, the next attempt to start gets it with its prompt. An idle run is not resumed.
     """
     reply = anyio.run(partial(project.commands.guide, run, Guide(speaker(by), text)))
     for line in _lines(reply):
-        click.echo(f"run {run}: {line}", err=True)
+        say(f"run {run}: {line}", err=True)
     if as_json:
         tell_run(project, run)
     return 0

@@ -13,13 +13,15 @@ from podium.app.paths import has_runs, project_root
 from podium.app.query.inbox import Question, question_data
 from podium.app.user_projects import user_projects
 from podium.frontends.cli.open_run import opened_project, painter, terminal_width
+from podium.frontends.cli.output import say
 from podium.ports.clock import wall_clock
 from podium.views.format import duration
-from podium.views.plain import short_id
+from podium.views.plain import cut_to_cells, harmless, short_id
+from podium.views.run.labels import labelled, labelled_question, labelled_step, labels_in
 from podium.views.run.why import review_text
 from podium.views.text.costs import run_cost
-from podium.views.text.next_steps import background, look_at, waits_for
-from podium.views.text.terminal import Paint, fit, hint_lines
+from podium.views.text.next_steps import answers_to, look_at, waits_for
+from podium.views.text.terminal import Paint, fit, hint_lines, question_lines
 
 if TYPE_CHECKING:
     from podium.app.query.exhibits import Exhibit
@@ -45,9 +47,9 @@ def command(all_projects: bool, as_json: bool) -> int:
     paint = painter()
     for number, question in enumerate(questions):
         for line in (*([""] if number else []), *_lines(question, paint)):
-            click.echo(line)
+            say(line)
     if not questions:
-        click.echo("no run is waiting for you", err=True)
+        say("no run is waiting for you", err=True)
     return 0
 
 
@@ -62,41 +64,49 @@ def _questions(all_projects: bool) -> tuple[Question, ...]:
     return tuple(sorted(questions, key=lambda question: question.pending.since))
 
 
-def _exhibit(exhibit: Exhibit) -> Iterator[str]:
-    """The beginning of what the question is about."""
+def _exhibit(exhibit: Exhibit, whole: str) -> Iterator[str]:
+    """The beginning of what the question is about; `whole` is the command that prints all of it."""
     lines = exhibit.text.splitlines()
     if len(lines) == 1:
         yield f"    {exhibit.name}: {fit(lines[0], terminal_width(), len(exhibit.name) + 6)}"
         return
     yield f"    {exhibit.name}:"
-    yield from (f"      {fit(line, terminal_width(), 6)}" for line in lines[:SHOWN_LINES])
+    yield from (f"      {_cut(line)}".rstrip() for line in lines[:SHOWN_LINES])
     if len(lines) > SHOWN_LINES or exhibit.truncated:
-        yield f"      ... {len(lines) - SHOWN_LINES} more lines; podium inbox --json has all"
+        yield f"      ... {len(lines) - SHOWN_LINES} more lines: {whole}"
+
+
+def _cut(line: str) -> str:
+    """A line with its indentation, cut to the terminal."""
+    text, width = harmless(line.expandtabs(4)), terminal_width()
+    return text if width is None else cut_to_cells(text, max(20, width - 6))
 
 
 def _lines(question: Question, paint: Paint) -> Iterator[str]:
-    view, pending = question.view, question.pending
+    view, labels = labelled(question.view), labels_in(question.view)
+    pending = labelled_question(question.pending, labels)
     since = duration(max(0, wall_clock() - pending.since))
     yield f"{paint(pending.path, 'bold')} of {view.workflow} {view.run}: {waits_for(pending)}, since {since}"
-    if pending.question:
-        yield f"    {fit(pending.question, terminal_width(), 4)}"
+    yield from question_lines(view, pending, terminal_width())
     if question.root != project_root(Path.cwd()):
         yield f"    in {question.root}"
     if pending.choices:
         yield f"    choices: {', '.join(pending.choices)}"
-    if pending.about:
-        yield f"    about: {pending.about}"
-    yield from (f"    {fit(line, terminal_width(), 4)}" for line in background(view, pending))
-    for step in question.verdicts:
+    look = look_at(view, pending)
+    # Where `show` names the verdicts, they are among what is shown.
+    has_verdicts = any(exhibit.name == "verdicts" for exhibit in question.exhibits)
+    for step in () if has_verdicts else (labelled_step(each, labels) for each in question.verdicts):
         verdict = step.verdict
         assert verdict is not None
         text = step.why or review_text(verdict.decision, verdict.score, verdict.findings)
         yield f"    {fit(f'{step.path}: {text}', terminal_width(), 4)}"
     for exhibit in question.exhibits:
         if exhibit.name != "cost":
-            yield from _exhibit(exhibit)
+            is_diff = exhibit.name == "diff" and look is not None
+            yield from _exhibit(
+                exhibit, look.command if look is not None and is_diff else "podium inbox --json"
+            )
     yield f"    cost so far {run_cost(view)}"
-    look = look_at(view, pending)
     if look is not None:
         yield f"    tree {short_id(pending.tree)}; {look.command} shows the change"
-    yield from hint_lines(question.answers, paint)
+    yield from hint_lines(answers_to(view.run, pending, question.leads_to), paint, width=terminal_width())

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("jump", short_help="Return a running run to an earlier step.")
-@in_project(run="required", open_only=True)
-@click.argument("step", shell_complete=complete_step)
+@in_project(run="optional", then="step", open_only=True)
+@click.argument("step", required=False, metavar="STEP", shell_complete=complete_step)
 @click.option(
     "-m", "--message", default="", metavar="TEXT", help="Reason, which the next agent gets with its prompt."
 )
@@ -36,7 +36,7 @@ def command(  # one argument per option
     detach: bool,
     as_json: bool,
 ) -> int:
-    """Return RUN to STEP, which it has entered before; what runs now is ended, and the run continues from STEP.
+    """Return RUN (default: the newest) to STEP, which it has entered before; what runs now is ended, and the run continues from STEP.
 
     Only a step of a sequence that is still open can be named. The visit counts against the limits like any other. For
     a run that has ended: podium rerun RUN STEP.

@@ -12,7 +12,7 @@ from podium.app.run.answer import speaker
 from podium.core.messages import Pause
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import by_option
-from podium.frontends.cli.output import tell_run
+from podium.frontends.cli.output import say, tell_run
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -29,7 +29,7 @@ def command(project: Project, run: RunId, by: str | None, as_json: bool) -> int:
     `podium resume` resumes it.
     """
     anyio.run(partial(project.commands.send, run, Pause(speaker(by)), drives=False))
-    click.echo(f"run {run}: paused; to resume it: podium resume {run}", err=True)
+    say(f"run {run}: paused; to resume it: podium resume {run}", err=True)
     if as_json:
         tell_run(project, run)
     return 0

@@ -9,7 +9,7 @@ import click
 from podium.app.run.answer import speaker
 from podium.frontends.cli.foreground import send_command
 from podium.frontends.cli.open_run import in_project
-from podium.frontends.cli.options import by_option, detach_option, json_option
+from podium.frontends.cli.options import by_option, detach_option, json_option, tree_option
 from podium.frontends.cli.shell_completion import complete_question
 
 if TYPE_CHECKING:
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     "--feedback", default="", metavar="WORDS", help="Reason, passed to the agent that does the work again."
 )
 @click.option("--abort", is_flag=True, help="Stop the run instead of sending the work back.")
+@tree_option
 @by_option
 @detach_option
 @json_option
-def command(  # one argument per option
+def command(  # noqa: PLR0913  # one argument per option
     project: Project,
     run: RunId,
     step: str | None,
     feedback: str,
     abort: bool,
+    tree: str | None,
     by: str | None,
     detach: bool,
     as_json: bool,
@@ -43,5 +45,5 @@ def command(  # one argument per option
     with exit code 4. A STEP at level `notify` that has already passed is vetoed: an unfinished run goes back to
     it.
     """
-    answer = project.commands.rejection(run, step, by=speaker(by), feedback=feedback, abort=abort)
+    answer = project.commands.rejection(run, step, by=speaker(by), feedback=feedback, abort=abort, tree=tree)
     return send_command(project, run, answer.message, done=str(answer), as_json=as_json, detach=detach)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("signal", short_help="Send a signal that a run is waiting for.")
-@in_project(run="required", open_only=True)
-@click.argument("name")
+@in_project(run="optional", then="name", open_only=True)
+@click.argument("name", required=False, metavar="NAME")
 @click.option("--data", metavar="VALUE", help="Output of the waiting step, as JSON or text.")
 @by_option
 @detach_option
@@ -34,7 +34,7 @@ def command(  # one argument per option
     detach: bool,
     as_json: bool,
 ) -> int:
-    """Send the signal NAME to RUN; every step that waits for it continues.
+    """Send the signal NAME to RUN (default: the newest); every step that waits for it continues.
 
     Refused if no step waits for it, so that a misspelled name is noticed.
     """

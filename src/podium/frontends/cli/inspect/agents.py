@@ -67,7 +67,7 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
         table(tuple(lines[0]), [tuple(map(_word, line.values())) for line in lines])
         return 0
     rows = [(a.name, a.type, _state(a, installed.get(a.type)), a.version or "-", a.auth) for a in listing]
-    table(("agent", "type", "there", "version", "auth"), rows)
+    table(("agent", "type", "program", "version", "auth"), rows)
     return 0
 
 
@@ -85,8 +85,10 @@ def open_or_plain(file: Path | None) -> Workflow:
 
 def _state(listing: AgentListing, agent: InstalledAgent | None) -> str:
     if agent is None:
-        return "not yet"
-    return "not installed" if agent.type.program and not listing.program else "yes"
+        return "not known"
+    if not agent.type.program:
+        return "built in"
+    return "installed" if listing.program else "not installed"
 
 
 def _word(value: bool | str) -> str:

@@ -21,16 +21,19 @@ WAYS = ("agent", "model", "role", "step", "workflow", "run", "day")
 @in_project()
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_run)
 @click.option("--by", type=click.Choice(WAYS), default="agent", show_default=True, help="Grouping.")
+@click.option("--series", is_flag=True, help="All runs of the series that RUN belongs to, together.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema: podium schema --of costs.")
-def command(project: Project, run: str | None, by: str, as_json: bool) -> int:
+def command(project: Project, run: str | None, by: str, series: bool, as_json: bool) -> int:
     """Show the cost of RUN, or of all runs of this project together.
 
     Only agent calls cost money. A call without a known price is counted as unknown, not as free; so is a call that
     was interrupted by a crash or a cancel. Calls of scripted and recorded agents are listed apart. Results reused from an earlier run (podium rerun, fork) are counted in the
     run that paid for them.
     """
+    if series and run is None:
+        raise click.UsageError("--series needs a RUN")
     chosen = None if run is None else project.run(run).run
-    report, runs = project.queries.costs(chosen, by)  # type: ignore[arg-type]  # click has checked the word
+    report, runs = project.queries.costs(chosen, by, series=series)  # type: ignore[arg-type]  # click has checked the word
     if as_json:
         click.echo(json.dumps(_data(report, by, runs), indent=2, ensure_ascii=False))
         return 0

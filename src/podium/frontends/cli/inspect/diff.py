@@ -9,7 +9,7 @@ import click
 
 from podium.app.query.diff import Span, asked_in, change_of
 from podium.frontends.cli.open_run import in_project, painter
-from podium.frontends.cli.output import tell_data
+from podium.frontends.cli.output import say, tell_data
 from podium.frontends.cli.shell_completion import complete_step
 from podium.views.format import plural
 from podium.views.run.view import RunView
@@ -50,7 +50,7 @@ def command(project: Project, run: RunId, step: str | None, stat: bool, as_json:
             lines = "binary" if row.binary else f"+{row.added} -{row.removed}"
             click.echo(f"{row.status:<9} {lines:>12}  {row.path}")
         added, removed = sum(row.added for row in rows), sum(row.removed for row in rows)
-        click.echo(f"{plural(len(rows), 'file')}, +{added} -{removed} lines", err=True)
+        say(f"{plural(len(rows), 'file')}, +{added} -{removed} lines", err=True)
         return 0
     text, cut = project.queries.diff(change)
     # Split at the line ends of a diff only: other characters that Python counts as line ends belong to the content.
@@ -58,9 +58,9 @@ def command(project: Project, run: RunId, step: str | None, stat: bool, as_json:
     # Also in a pipe nothing is removed, since the diff may be applied.
     click.echo("".join(f"{_coloured(line, paint)}\n" for line in body), nl=False, color=True)
     if cut:
-        click.echo("the change is longer than this; --stat lists all files", err=True)
+        say("the change is longer than this; --stat lists all files", err=True)
     elif not text:
-        click.echo("no file was changed", err=True)
+        say("no file was changed", err=True)
     return 0
 
 
@@ -93,11 +93,11 @@ def _tell_asked(view: RunView, change: Span) -> None:
     questions = asked_in(view)
     if any(pending.tree == change.tree for pending in questions) or not questions:
         for pending in questions:
-            click.echo(f"up to what {pending.path} asks about", err=True)
+            say(f"up to what {pending.path} asks about", err=True)
         return
-    click.echo("several questions are open, each about a tree of its own:", err=True)
+    say("several questions are open, each about a tree of its own:", err=True)
     for pending in questions:
-        click.echo(f"  podium diff {view.run} {shlex.quote(pending.path)}", err=True)
+        say(f"  podium diff {view.run} {shlex.quote(pending.path)}", err=True)
 
 
 def _coloured(line: str, paint: Paint) -> str:

@@ -14,7 +14,7 @@ import click
 from podium.app.paths import project_root, user_dir
 from podium.app.values import parse_settings
 from podium.errors import PodiumError
-from podium.frontends.cli.output import complain
+from podium.frontends.cli.output import complain, say
 from podium.frontends.cli.shell_completion import complete_sandbox, complete_workflow
 from podium.views.format import plural
 
@@ -71,7 +71,7 @@ def command(
         click.echo(json.dumps(checkup.data(), indent=2))
     else:
         for line in _lines(checkup, file):
-            click.echo(line)
+            say(line)
     return 0 if checkup.ok else 1
 
 
@@ -90,6 +90,7 @@ def _check_up(
     from podium.adapters.sandboxes.select import bubblewrap_problem, sandbox_of_level
     from podium.app import doctor
     from podium.app.author.load import open_workflow
+    from podium.app.run.preflight import agents_named
     from podium.wiring import agents_to_list
 
     settings = parse_settings((), sandbox=sandbox)
@@ -106,14 +107,16 @@ def _check_up(
     checks = anyio.run(doctor.check_agents, workflow, agents, env, listings)
     problems: tuple[str, ...] = ()
     gates: tuple[GateReport, ...] = ()
+    used: tuple[str, ...] = ()
     if file is not None:
+        used = agents_named(workflow, agents, env)
         problems = doctor.problems_of(
             workflow, agents, env, sandbox=sandbox, sandbox_unavailable=bubblewrap_problem()
         )
         gates, more = _try_before_run(workflow, file, checks, sandbox=sandbox, trying=trying)
         problems = (*problems, *(line for line in more if line not in problems))
     probes = _probe(file or plain, plain.parent, listings, only, sandbox) if probing else ()
-    return doctor.Checkup(machine, tuple(listings), checks, probes, gates, problems)
+    return doctor.Checkup(machine, tuple(listings), checks, probes, gates, problems, used)
 
 
 def _try_before_run(
@@ -139,7 +142,7 @@ def _try_before_run(
 
 
 def _announce(text: str) -> None:
-    click.echo(f"trying {text}", err=True)
+    say(f"trying {text}", err=True)
 
 
 def _probe(
@@ -170,8 +173,9 @@ def _lines(checkup: Checkup, file: Path | None) -> Iterator[str]:
     probes = {probe.agent: probe for probe in checkup.probes}
     checks = {check.agent: check for check in checkup.checks}
     for agent in checkup.agents:
-        yield ""
-        yield from _agent(agent, checks.get(agent.name), probes.get(agent.name))
+        if not checkup.used or agent.name in checkup.used or agent.name in probes:
+            yield ""
+            yield from _agent(agent, checks.get(agent.name), probes.get(agent.name))
     usable = [gate for gate in checkup.gates if not gate.stops]
     if usable:
         yield ""
@@ -205,7 +209,12 @@ def _state(gate: GateReport) -> str:
 def _agent(agent: AgentListing, check: FreeCheck | None, probe: Probe | None) -> Iterator[str]:
     kind = "" if agent.type == agent.name else f" ({agent.type})"
     fault = check.message if check is not None and check.ok is False else ""
-    yield f"{agent.name}{kind}: {agent.wanting or fault or 'ready'}"
+    lacks = agent.wanting or fault
+    yield (
+        lacks
+        if lacks.startswith(f"{agent.name} ") and not kind
+        else f"{agent.name}{kind}: {lacks or 'ready'}"
+    )
     if agent.program:
         tested = "" if agent.version == agent.tested or not agent.tested else f" (tried: {agent.tested})"
         yield f"  program  {agent.program}, {agent.version or 'version unknown'}{tested}"

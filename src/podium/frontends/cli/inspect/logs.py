@@ -13,7 +13,7 @@ import click
 
 from podium.app.query.logs import REASONS, LogFile, follow_logs, pieces
 from podium.frontends.cli.open_run import in_project, wait
-from podium.frontends.cli.output import tell_data
+from podium.frontends.cli.output import say, tell_data
 from podium.frontends.cli.shell_completion import complete_step
 from podium.process.ansi import PlainStream
 from podium.views.text.activity_lines import ActivityLines
@@ -53,7 +53,7 @@ def command(
         printer.put(file, piece)
     printer.close()
     if printer.file is None:
-        click.echo(f"run {run} has kept nothing here; podium show tells how far it is", err=True)
+        say(f"run {run} has kept nothing here; podium show tells how far it is", err=True)
     return 0
 
 

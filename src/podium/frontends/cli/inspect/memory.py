@@ -12,7 +12,7 @@ import click
 from podium.app.paths import project_root
 from podium.core.types import Millis
 from podium.errors import ConfigurationError
-from podium.frontends.cli.output import table, tell_data
+from podium.frontends.cli.output import say, table, tell_data
 from podium.frontends.cli.shell_completion import complete_memory, complete_memory_file
 from podium.views.format import iso
 from podium.views.plain import visible
@@ -45,7 +45,7 @@ def list_command(as_json: bool) -> int:
         tell_data({"memories": [{k: v for k, v in row.items() if k != "at_s"} for row in rows]})
         return 0
     if not memories:
-        click.echo("no memory here yet; a step creates one with memory: NAME", err=True)
+        say("no memory here yet; a step creates one with memory: NAME", err=True)
         return 0
     table(
         ("memory", "files", "bytes", "conflicts", "changed"),
@@ -106,7 +106,7 @@ def edit_command(name: str, file: str, removes: bool, as_json: bool) -> int:
     text = None if removes else _new_text(before)
     if text == before and file in memory.contents:
         commit = memory.stored.commit
-        click.echo("nothing was changed", err=True)
+        say("nothing was changed", err=True)
     else:
         commit = store_file(root, memory, file, text)
     if as_json:

@@ -10,6 +10,7 @@ import click
 
 from podium.app.paths import has_runs, project_root
 from podium.frontends.cli.open_run import opened_project, painter
+from podium.frontends.cli.output import say
 from podium.ports.clock import wall_clock
 
 LAST: Final = 50
@@ -42,7 +43,7 @@ def command(last: int | None, status: str | None, workflow: str | None, all_runs
         raise click.UsageError("--all and --last exclude each other")
     limit = last or (None if all_runs or as_json else LAST)
     if not has_runs(project_root(Path.cwd())):
-        click.echo("[]") if as_json else click.echo("no runs here yet; podium run FILE starts one", err=True)
+        say("[]") if as_json else say("no runs here yet; podium run FILE starts one", err=True)
         return 0
     from podium.views.files.run_json import list_data
     from podium.views.text.terminal import list_lines
@@ -55,8 +56,8 @@ def command(last: int | None, status: str | None, workflow: str | None, all_runs
     for line in list_lines(views, wall_clock(), painter()):
         click.echo(line)
     if more:
-        click.echo(f"older runs not shown: {more}; podium runs --all lists them", err=True)
+        say(f"older runs not shown: {more}; podium runs --all lists them", err=True)
     if not views:
         is_filtered = status is not None or workflow is not None
-        click.echo("no run fits" if is_filtered else "no runs here yet; podium run FILE starts one", err=True)
+        say("no run fits" if is_filtered else "no runs here yet; podium run FILE starts one", err=True)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.frontends.cli.open_run import in_project, painter, terminal_width
-from podium.frontends.cli.output import tell_data
+from podium.frontends.cli.output import say, tell_data
 from podium.ports.clock import wall_clock
 from podium.views.files.run_json import run_data
 from podium.views.text.terminal import run_lines
@@ -30,11 +30,11 @@ def command(project: Project, run: RunId, as_json: bool, anew: bool) -> int:
     """
     if anew:
         project.commands.rebuild(run)
-        click.echo(f"wrote {project.paths.run_dir(run)} anew", err=True)
+        say(f"wrote {project.paths.run_dir(run)} anew", err=True)
     view = project.queries.show(run)
     if as_json:
         tell_data(run_data(view, wall_clock()))
         return 0
     for line in run_lines(view, wall_clock(), painter(), width=terminal_width()):
-        click.echo(line)
+        say(line)
     return 0

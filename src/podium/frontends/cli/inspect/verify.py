@@ -7,13 +7,15 @@ from pathlib import Path
 
 import click
 
-from podium.app.archive.check_export import check_export, is_export
+from podium.app.archive.check_export import Checked, check_any, is_export
 from podium.app.project import Project
 from podium.core.hash_chain import FIRST_HASH, RunId
 from podium.errors import EXIT_FAILED
 from podium.frontends.cli.open_run import opened_project
+from podium.frontends.cli.output import say
 from podium.frontends.cli.shell_completion import complete_run_or_folder
 from podium.ports.runtime import LogCheck
+from podium.views.format import plural
 
 
 @click.command("verify", short_help="Verify that a run's log or an export is complete.")
@@ -36,7 +38,7 @@ def command(run: str | None, as_json: bool) -> int:
     with opened_project() as project:
         result = _check_log(project, run)
     if as_json:
-        data = {
+        data: dict[str, object] = {
             "run": result.run,
             "ok": result.fault is None,
             "events": result.events,
@@ -44,13 +46,19 @@ def command(run: str | None, as_json: bool) -> int:
             "fault": result.fault,
             "compared": result.compared,
         }
+        if result.follows or result.deleted:
+            data["series"] = {"checked": list(result.follows), "deleted": result.deleted or None}
         click.echo(json.dumps(data, indent=2))
     elif result.fault is None:
         click.echo(f"{result.run}: {result.events} events, whole and unaltered, {result.last_hash}")
+        if result.follows:
+            click.echo(f"it follows {plural(len(result.follows), 'run')} of its series, whole and linked")
     else:
         click.echo(f"{result.run}: {result.fault}")
+    if result.deleted:
+        say(f"run {result.deleted} of its series was deleted, so it cannot be checked", err=True)
     if result.fault is None and not result.compared:
-        click.echo("its chain_head is missing, so events at the end could be missing too", err=True)
+        say("its chain_head is missing, so events at the end could be missing too", err=True)
     return 0 if result.fault is None else EXIT_FAILED
 
 
@@ -64,25 +72,35 @@ def _check_log(project: Project, name: str | None) -> LogCheck:
 
 
 def _check_folder(folder: Path, as_json: bool) -> int:
-    result = check_export(folder)
+    results = check_any(folder)
     if as_json:
-        data = {
-            "run": result.run,
-            "ok": result.fault is None,
-            "events": result.events,
-            "hash": result.last_hash,
-            "fault": result.fault,
-            "compared": True,
-            "files": result.files,
-            "trees": result.trees,
-            "manifest": result.manifest or None,
-        }
-        click.echo(json.dumps(data, indent=2))
-    elif result.fault is None:
+        data = [_folder_data(result) for result in results]
+        # One object for one run, as ever; a list for a series.
+        click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
+    for result in results:
+        _tell_folder(folder if len(results) == 1 else folder / result.run, result, as_json)
+    return 0 if all(result.fault is None for result in results) else EXIT_FAILED
+
+
+def _folder_data(result: Checked) -> dict[str, object]:
+    return {
+        "run": result.run,
+        "ok": result.fault is None,
+        "events": result.events,
+        "hash": result.last_hash,
+        "fault": result.fault,
+        "compared": True,
+        "files": result.files,
+        "trees": result.trees,
+        "manifest": result.manifest or None,
+    }
+
+
+def _tell_folder(folder: Path, result: Checked, as_json: bool) -> None:
+    if not as_json and result.fault is None:
         sizes = f"{result.files} files, {result.events} events, {result.trees} trees"
         click.echo(f"{result.run}: {sizes}, whole and unaltered; manifest {result.manifest}")
-    else:
+    elif not as_json:
         click.echo(f"{folder}: {result.fault}")
     for note in result.notes:
-        click.echo(note, err=True)
-    return 0 if result.fault is None else EXIT_FAILED
+        say(note, err=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -13,7 +16,9 @@ from podium.app.author.demo import WORKFLOW, set_up, test_command
 from podium.app.paths import user_dir
 from podium.app.run.start import RunRequest
 from podium.frontends.cli.foreground import Foreground, is_terminal, send_command
-from podium.frontends.cli.output import tell_run
+from podium.frontends.cli.output import say, tell_run
+from podium.views.text.next_steps import Hint
+from podium.views.text.terminal import hint_lines, no_paint
 from podium.wiring import open_project
 
 
@@ -64,15 +69,17 @@ def command(ask: bool, folder: Path | None, as_json: bool) -> int:
 
 def _look_around(place: Path, run: str) -> None:
     _talk(f"\nLook around:  cd {place}")
-    commands = {
-        f"podium show {run}": "every step, its attempts and what they cost",
-        f"podium logs {run} implement": "the gate's output for the first attempt",
-        f"podium diff {run}": "the change that landed",
-    }
-    width = max(map(len, commands))
-    for line, why in commands.items():
-        _talk(f"  {line:<{width}}  {why}")
+    # After `make demo` the program is in a folder of the clone, and not on the PATH.
+    podium = "podium" if shutil.which("podium") else shlex.quote(str(Path(sys.argv[0]).absolute()))
+    hints = (
+        Hint(f"{podium} show {run}", "every step, its attempts and what they cost"),
+        Hint(f"{podium} logs {run} implement", "the gate's output for the first attempt"),
+        Hint(f"{podium} diff {run}", "the change that landed"),
+    )
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    for line in hint_lines(hints, no_paint, indent="  ", width=width):
+        _talk(line)
 
 
 def _talk(text: str) -> None:
-    click.echo(text, err=True)
+    say(text, err=True)

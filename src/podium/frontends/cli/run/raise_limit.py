@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command("raise", short_help="Raise the limit that ended a run, and continue it.")
-@in_project(run="required")
-@click.argument("limits", nargs=-1, required=True, metavar="UNIT=VALUE...")
+@in_project(run="optional", then="limits")
+@click.argument("limits", nargs=-1, metavar="UNIT=VALUE...")
 @click.option("--why", default="", metavar="WORDS", help="Reason to record.")
 @click.option(
     "--over-ceiling",
@@ -42,7 +42,7 @@ def command(  # noqa: PLR0913  # one argument per option
     detach: bool,
     as_json: bool,
 ) -> int:
-    """Set a higher limit for RUN, which ended because it reached one, and continue it in a new run.
+    """Set a higher limit for RUN (default: the newest), which ended because it reached one, and continue it in a new run.
 
     UNIT is usd, tokens, calls, time, transitions or members; VALUE is the new limit in total, such as usd=5 or
     time=2h. What passed is reused, and what was spent counts against the new limit. Who raised it and why is

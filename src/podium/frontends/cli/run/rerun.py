@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command("rerun", short_help="Run a step again in a new run that reuses all other results.")
-@in_project(run="required")
-@click.argument("step", shell_complete=complete_step)
+@in_project(run="optional", then="step")
+@click.argument("step", required=False, metavar="STEP", shell_complete=complete_step)
 @click.option("--downstream", is_flag=True, help="Also run everything after it again.")
 @click.option(
     "--onto",
@@ -40,7 +40,7 @@ def command(  # noqa: PLR0913  # one argument per option
     detach: bool,
     as_json: bool,
 ) -> int:
-    """Run STEP of RUN again, in a new run from the same base.
+    """Run STEP of RUN (default: the newest) again, in a new run from the same base.
 
     Requests that are identical to those of RUN reuse its results at no cost. STEP runs again, and so does every
     later step whose request changes with its new result. What RUN spent counts against the limits of the new

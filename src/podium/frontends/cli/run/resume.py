@@ -15,6 +15,7 @@ from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, finish
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import detach_option, detail_options, json_option
+from podium.frontends.cli.output import say, tell_run
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -53,6 +54,8 @@ def command(  # noqa: PLR0913  # one argument per option
     reused, the failed step and what follows run again. Listed first is what is reused and what is not; after an edit
     you are asked to confirm it.
 
+    If RUN has continued as a new run, the newest run of that series is resumed.
+
     Nothing else that has a recorded result runs again. Attempts that were active when their process died are
     repeated, unless their step says `recovery: ask`; then you are asked. The exit code is that of the run.
 
@@ -60,6 +63,7 @@ def command(  # noqa: PLR0913  # one argument per option
     what the others cost last time, and continues in a new run that reuses the valid ones. RUN is closed if it
     was not finished.
     """
+    run = project.queries.newest_of_series(run)
     status = project.run(run).status
     if accept_changes or status in ENDED:
         preview = project.commands.preview_rerun(run)
@@ -67,13 +71,25 @@ def command(  # noqa: PLR0913  # one argument per option
         sure = yes or (status in ENDED and not preview.is_changed and not accept_changes)
         by = getpass.getuser()
         return confirm_rerun(project, preview, yes=sure, dry=dry_run, detach=detach, as_json=as_json, by=by)
+    if project.runtime.is_owned(run) and project.queries.show(run).status == "paused":
+        # Its attempts are still finishing, so the process that paused it simply continues.
+        anyio.run(partial(project.commands.send, run, Resume(getpass.getuser()), drives=False))
+        say(
+            f"run {run}: continues in the process that drives it; to follow it: podium logs {run} -f",
+            err=True,
+        )
+        if as_json:
+            tell_run(project, run)
+        return 0
     if dry_run:
         raise click.UsageError("--dry-run is for --accept-changes, and for a run that has ended")
     if detach:
         return run_detached(project, run, as_json=as_json)
+    if status in ("passed", "cancelled") and detail != "quiet":
+        say(f"run {run} has ended, so there is nothing to resume: {status}", err=True)
     commands = (Resume(getpass.getuser()),) if status == "paused" else ()
     # A run that was started with --detach is driven here from its beginning.
     with Foreground(project, run, as_json=as_json, detail=detail, checks_base=True) as display:
         park: Park = "clock" if until_idle else display.parks
         driving = partial(project.commands.drive, run, *commands, park=park, observer=display.observer)
-        return finish(project, run, display, anyio.run(driving))
+        return finish(project, display, anyio.run(driving))

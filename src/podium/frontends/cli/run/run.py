@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +24,7 @@ from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.options import detail_options, set_option
-from podium.frontends.cli.output import tell_output
+from podium.frontends.cli.output import say, tell_output
 from podium.frontends.cli.question import ask_missing_inputs
 from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import dollars, duration, first_of, plural
@@ -62,6 +64,9 @@ SHOWN = 5
 @click.option("--sequential", is_flag=True, help="Run one attempt at a time.")
 @click.option("--dirty", is_flag=True, help="Include uncommitted files.")
 @click.option("--base", metavar="REF", help="Start from another branch, tag or commit than the current one.")
+@click.option(
+    "--note", default="", metavar="TEXT", help="What is new in this run, for comparisons: podium metrics."
+)
 @click.option("--no-human", is_flag=True, help="Fail instead of asking a person (for CI).")
 @click.option(
     "--sandbox",
@@ -98,6 +103,7 @@ def command(  # noqa: PLR0913  # one argument per option
     sequential: bool,
     dirty: bool,
     base: str | None,
+    note: str,
     no_human: bool,
     sandbox: str | None,
     record: Path | None,
@@ -118,6 +124,7 @@ def command(  # noqa: PLR0913  # one argument per option
     _print_warnings(definition, detail)
     _check_output(workflow, output)
     request = RunRequest(
+        note=note,
         definition=definition,
         inputs=_inputs(definition, inputs, inputs_file, may_ask=not (as_json or no_human)),
         vars={**read_values(vars_file), **parse_vars(vars_, workflow.vars)},
@@ -133,9 +140,7 @@ def command(  # noqa: PLR0913  # one argument per option
     forecast = _forecast(workflow, request, history)
     request = replace(request, accepts=_accepted(workflow, request, yes=yes), history=history)
     started = project.commands.start(request, on_trial=partial(_announce, detail))
-    if detail != "quiet":
-        _warn(started)
-        click.echo(forecast, err=True)
+    _tell_start(started, forecast, detail)
     offer_ignore_lines(project, yes=yes)
     if detach:
         return run_detached(project, started.run, as_json=as_json)
@@ -143,10 +148,16 @@ def command(  # noqa: PLR0913  # one argument per option
     display = Foreground(project, started.run, as_json=as_json, detail=detail, usual=usual, checks_base=True)
     with display:
         driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
-        code = finish(project, started.run, display, anyio.run(driving))
+        code = finish(project, display, anyio.run(driving))
     if output is not None:
-        tell_output(project, started.run, output)
+        tell_output(project, display.run, output)
     return code
+
+
+def _tell_start(started: StartedRun, forecast: str, detail: Detail) -> None:
+    if detail != "quiet":
+        _warn(started)
+        say(forecast, err=True)
 
 
 def _inputs(
@@ -165,12 +176,12 @@ def _check_options(*, record: Path | None, replay: Path | None, output: str | No
 
 def _print_warnings(definition: LoadedWorkflow, detail: Detail) -> None:
     for warning in definition.warnings if detail != "quiet" else ():
-        click.echo(warning.render(), err=True)
+        say(warning.render(), err=True)
 
 
 def _announce(detail: Detail, gate: str) -> None:
     if detail != "quiet":
-        click.echo(f"trying {gate}", err=True)
+        say(f"trying {gate}", err=True)
 
 
 def _check_output(workflow: Workflow, name: str | None) -> None:
@@ -200,7 +211,7 @@ def _forecast(workflow: Workflow, request: RunRequest, history: History) -> str:
     if likely is None or likely.calls == calls:
         return f"at most {most}{ended}"
     usual = f"likely {plural(likely.calls, 'agent call')} and {dollars(likely.usd)}"
-    path = f" if every retry and loop is used up (podium plan {request.definition.file.name} shows the path)"
+    path = f" if every retry and loop is used up (see: podium plan {_typed(request.definition.file)})"
     return f"{usual}; at most {calls if calls is not None else most}{path}{ended}"
 
 
@@ -224,7 +235,7 @@ def _accepted(workflow: Workflow, request: RunRequest, *, yes: bool) -> tuple[st
                 f"{warning}, and --no-human forbids asking whether to continue", hint=ways
             )
         if not is_terminal():
-            click.echo(f"{warning}; the run will ask before the first one\n  hint: {ways}", err=True)
+            say(f"{warning}; the run will ask before the first one\n  hint: {ways}", err=True)
         elif not click.confirm(f"{warning}. Continue?", default=True, err=True):
             raise ConfigurationError(f'nothing was started: the price of "{name}" is unknown', hint=ways)
     return names if is_terminal() else ()
@@ -236,14 +247,17 @@ def _absolute(folder: Path | None) -> str | None:
 
 
 def _warn(started: StartedRun) -> None:
-    click.echo(f"run {started.run}", err=True)
+    say(f"run {started.run}", err=True)
     # A run that works in the project itself ignores none of its files.
     if started.uncommitted and not started.host.context.works_in_project:
-        click.echo(
-            f"ignoring {plural(len(started.uncommitted), 'uncommitted file')}: {_some(started.uncommitted)}\n"
-            "  hint: commit them, or pass --dirty to include them",
-            err=True,
-        )
+        files = f"{plural(len(started.uncommitted), 'uncommitted file')}: {_some(started.uncommitted)}"
+        say(f"steps work on the last commit, without {files}", err=True)
+        say("  hint: commit them, or pass --dirty to include them", err=True)
+
+
+def _typed(file: Path) -> str:
+    """The file as it can be typed here."""
+    return shlex.quote(os.path.relpath(file))
 
 
 def _some(names: tuple[str, ...]) -> str:

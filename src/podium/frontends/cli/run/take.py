@@ -15,6 +15,7 @@ from podium.frontends.cli.confirm_rerun import as_text, yes_option
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.options import by_option, json_option
+from podium.frontends.cli.output import say
 from podium.frontends.cli.shell_completion import complete_sandbox, complete_step
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @click.command("take", short_help="Do the next attempt of a step yourself, in the agent's own program.")
-@in_project(run="required")
-@click.argument("step", shell_complete=complete_step)
+@in_project(run="optional", then="step")
+@click.argument("step", required=False, metavar="STEP", shell_complete=complete_step)
 @click.option(
     "--sandbox",
     metavar="LEVEL",
@@ -44,7 +45,7 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Open the program of STEP's agent at this terminal, in the step's workspace and sandbox.
+    """Open the program of the agent of STEP in RUN (default: the newest) at this terminal, in the step's workspace and sandbox.
 
     The workspace has the files of the step's last attempt, and the program continues its conversation if that was
     recorded. When you leave the program, the work is captured and judged like any attempt: by `touches`, gates, reviews
@@ -59,7 +60,7 @@ def command(
     plan = project.commands.plan_take(run, step, by=name, sandbox=sandbox)
     _check_terminal()
     if plan.preview is not None:
-        click.echo(as_text(plan.preview), err=True)
+        say(as_text(plan.preview), err=True)
     if not _is_confirmed(plan, yes=yes):
         return 0
     return _drive(project, plan, name, as_json=as_json)
@@ -78,7 +79,7 @@ def _is_confirmed(plan: TakePlan, *, yes: bool) -> bool:
     """Ask only if the definition is another one, as `podium resume` does."""
     if yes or plan.preview is None or not plan.preview.is_changed:
         return True
-    return click.confirm("The definition has changed. Begin?", default=True, err=True)
+    return click.confirm("The definition has changed. Continue?", default=True, err=True)
 
 
 def _drive(project: Project, plan: TakePlan, name: str, *, as_json: bool) -> int:
@@ -90,11 +91,11 @@ def _drive(project: Project, plan: TakePlan, name: str, *, as_json: bool) -> int
         taking = Taking(plan.visit.path, name, terminal, display.hidden, plan.earlier)
         run = project.commands.take(plan, taking)
         if plan.preview is not None:
-            click.echo(f"run {run}, which continues {plan.preview.earlier}", err=True)
+            say(f"run {run}, which continues {plan.preview.earlier}", err=True)
         driving = partial(
             project.commands.drive, run, *plan.commands, park=display.parks, observer=display.observer
         )
         code = display.finish(anyio.run(driving))
         if not taking.is_used:
-            click.echo(f"{plan.visit.path} was not reached, so its program was not opened", err=True)
+            say(f"{plan.visit.path} was not reached, so its program was not opened", err=True)
         return code

@@ -34,7 +34,7 @@ from podium.errors import ConfigurationError, PathViolation
 from podium.frontends.cli.confirm_rerun import as_text
 from podium.frontends.cli.foreground import Foreground
 from podium.frontends.cli.open_run import in_project_of_file
-from podium.frontends.cli.output import complain
+from podium.frontends.cli.output import complain, say
 from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.files.run_json import run_data
 from podium.views.format import first_of
@@ -118,14 +118,14 @@ def command(  # noqa: PLR0913  # one argument per option
             )
     code = 0
     for number, started in enumerate(runs, 1):
-        click.echo(f"run {started.run}", err=True)
+        say(f"run {started.run}", err=True)
         with Foreground(project, started.run) as display:
             driving = partial(
                 project.commands.drive, started.run, park=display.parks, observer=display.observer
             )
             code = display.finish(anyio.run(driving))
         if as_json:
-            click.echo(json.dumps(run_data(project.queries.show(started.run)), ensure_ascii=False))
+            click.echo(json.dumps(run_data(project.queries.show(display.run)), ensure_ascii=False))
         if number == most:
             return code
     return code  # pragma: no cover (only Ctrl-C ends the watch, and that raises)
@@ -150,7 +150,7 @@ def _next(
     """The next run that can begin, and the files at that time."""
     last = files
     while True:
-        click.echo("watching; Ctrl-C ends it", err=True)
+        say("watching; Ctrl-C ends it", err=True)
         now = wait_for_files(watched, last)
         _tell(changed(last, now))
         # An edit that could not start a run still counts for the next one.
@@ -161,7 +161,7 @@ def _next(
 
 
 def _tell(paths: Sequence[str]) -> None:
-    click.echo(f"changed: {first_of(paths, SHOWN)}", err=True)
+    say(f"changed: {first_of(paths, SHOWN)}", err=True)
 
 
 def _tried(start: Callable[[], StartedRun]) -> StartedRun | None:
@@ -185,7 +185,7 @@ def _affected(project: Project, request: RunRequest, earlier: RunId, paths: Sequ
     if not project_files(project, request.definition.file, project.run(earlier)).issuperset(paths):
         return _anew(project, request)
     preview = project.commands.preview_rerun(earlier)
-    click.echo(as_text(preview), err=True)
+    say(as_text(preview), err=True)
     return project.commands.rerun(preview, closed_by="podium watch")
 
 
@@ -202,14 +202,14 @@ def _enqueued(
         now = {path: mark for path, mark in files.items() if path.startswith(start.removeprefix("./"))}
         refused = set()
         for path in arrived(done, now):
-            click.echo(f"new: {path}", err=True)
+            say(f"new: {path}", err=True)
             started = _tried(partial(_anew, project, _with_values(request, {into: path}, is_input=is_input)))
             if started is None:
                 refused.add(path)
             else:
                 yield started
         done = {path: mark for path, mark in now.items() if path not in refused}
-        click.echo("watching; Ctrl-C ends it", err=True)
+        say("watching; Ctrl-C ends it", err=True)
         files = wait_for_files(watched, files)
 
 

@@ -33,7 +33,14 @@ from podium.workflow.dialects.gates.pipeline import (
     read_pipeline,
     request_step,
 )
-from podium.workflow.dialects.translation import Kind, Translation, name_of, new_node
+from podium.workflow.dialects.translation import (
+    Kind,
+    Translation,
+    labels_of_steps,
+    name_of,
+    new_node,
+    shell_command,
+)
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -95,10 +102,28 @@ def _file(root: Node, pipeline: Pipeline, translation: Translation) -> Node:
         "podium": 1,
         "name": name_of(text(header.get("id")) or "gates"),
         "description": _stripped(header.get("description", header.get("name"))),
+        "labels": labels_of_steps(_labels(pipeline, steps)),
         "context": header.get("context_files"),
         "steps": new_node(steps, entries["steps"]),
     }
     return new_node(file, root)
+
+
+def _labels(pipeline: Pipeline, steps: Mapping[str, Any]) -> dict[str, str]:
+    """The ids of the file by native name: of the steps, of the gates, and of what was added to them, which has none."""
+    added = {name: name for name in steps}
+    own = {pipeline.step(id_of(step)): id_of(step) for step in pipeline.steps}
+    gates = {
+        pipeline.judges.get(id_of(step)) or gate_name(gate): id_of(gate)
+        for step in pipeline.steps
+        if (gate := pipeline.gates.get(text(fields(step).get("gate")) or "")) is not None
+    }
+    return {
+        **gates,
+        **added,
+        **own,
+        **{name: gates[name] for name in pipeline.judges.values() if name in gates},
+    }
 
 
 def _stripped(node: Node | None) -> Node | None:
@@ -136,7 +161,9 @@ def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, transla
     outputs = list(
         {path: new_node(path, item) for item in named for path in [_below(folder, str(item.value))]}.values()
     )
-    proofs = [new_node({"run": command, "dir": folder or None}, command) for command in commands]
+    proofs = [
+        new_node({"run": shell_command(command), "dir": folder or None}, command) for command in commands
+    ]
     judges = [] if gate is None else [_judge(gate, step)]
     retries = fields(gate).get("max_retries")
     native: dict[str, Any] = {

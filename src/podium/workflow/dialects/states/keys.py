@@ -127,7 +127,7 @@ ACTIONS: Final = Part(
     {
         **translated(
             log="`log` of the step, a line of audit.log and state_log.jsonl; in a terminal state, the message of the run's end; in the initial state, `log` of the first step",
-            validate="nothing: input files must exist in every run",
+            validate="nothing: input files must exist in every run; a pattern is not checked, with a warning",
             generate="nothing: every run has a run_summary.md",
         )
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.fast_dataclass import dataclass
@@ -118,12 +118,34 @@ def read_states(node: Node, agents: Node | None, translation: Translation) -> St
         else:
             work[name] = state
             ends.pop(name, None)
-    if first in work:
-        work = {first: work[first], **work}
+    if work:
+        work = _in_order(work, first if first in work else next(iter(work)))
     personas = frozenset(
         name_of(name) for name, agent in fields(agents).items() if "persona" in fields(agent)
     )
     return States(work, ends, Names(work), start, personas)
+
+
+def _in_order(work: Mapping[str, Node], first: str) -> dict[str, Node]:
+    """The states in the order of a run in which everything succeeds, the others after them.
+
+    A state reads what earlier ones write, and a file may list its states in any order.
+    """
+    path = list(_way_of_success(work, first))
+    order = list(work)
+    if [name for name in order if name in path[1:]] == path[1:]:
+        path = [first]
+    return {name: work[name] for name in (*path, *order)}
+
+
+def _way_of_success(work: Mapping[str, Node], first: str) -> Iterator[str]:
+    name, seen = first, set[str]()
+    while name in work and name not in seen:
+        yield name
+        seen.add(name)
+        transitions = fields(fields(work[name]).get("transitions"))
+        best = next((word for word in WORDS.get(kind_of(work[name]), ()) if word in transitions), None)
+        name = "" if best is None else text(transitions[best]) or ""
 
 
 def _first(name: str, state: Node, states: Mapping[str, Node], translation: Translation) -> str | None:

@@ -20,7 +20,14 @@ from podium.workflow.dialects.states.file_flow import FileFlow, file_flow
 from podium.workflow.dialects.states.roles import TASK
 from podium.workflow.dialects.states.settings import settings
 from podium.workflow.dialects.states.states import TRANSITIONS, WORDS, States, kind_of, log_of, read_states
-from podium.workflow.dialects.translation import Kind, Translation, name_of, new_node, seconds
+from podium.workflow.dialects.translation import (
+    Kind,
+    Translation,
+    labels_of_steps,
+    name_of,
+    new_node,
+    seconds,
+)
 from podium.workflow.source.nodes import Node, fields, items, text
 
 
@@ -55,6 +62,7 @@ def _file(root: Node, translation: Translation) -> Node:
         "podium": 1,
         "name": _name(entries.get("name")),
         "description": entries.get("description"),
+        "labels": labels_of_steps({states.names[name]: name for name in states.work}),
         "inputs": files.inputs or None,
         **settings(root, translation, files),
         "steps": new_node(steps, entries["states"]),
@@ -75,6 +83,8 @@ def _step(  # everything around a state
     translation.check_part(state, f'state "{name}"', keys.STATES[kind_of(state)])
     # Without a prompt, the description becomes the prompt.
     is_first = next(iter(states.work)) == name
+    _check_agents(name, state, fields(root).get("agents"), translation)
+    _check_patterns(states.start if is_first else None, state, files, translation)
     native: dict[str, Any] = {
         "description": entries.get("description") if "prompt" in entries else None,
         "log": log_of(states.start if is_first else None, state),
@@ -124,6 +134,32 @@ def _performer(state: Node, states: States) -> dict[str, Any]:
     return {"role": persona, "agent": performer, **bare}
 
 
+def _check_agents(name: str, state: Node, agents: Node | None, translation: Translation) -> None:
+    """Warns about a fan-out whose result can never be all_success, because one of its agents is switched off."""
+    for agent in items(fields(state).get("agents")):
+        enabled = fields(fields(agents).get(str(agent.value))).get("enabled")
+        if enabled is not None and enabled.value is False:
+            message = f'"{agent.value}" is not enabled, so "{name}" ends with partial_success at best'
+            translation.add_warning(agent, message, f"leave it out of the agents of {name}")
+
+
+def _check_patterns(start: Node | None, state: Node, files: FileFlow, translation: Translation) -> None:
+    """Warns where `validate: input_exists` is about a pattern, which may match nothing."""
+    actions = [
+        action
+        for each in (start, state)
+        if each is not None
+        for action in items(fields(each).get("on_enter"))
+    ]
+    validate = next(
+        (node for action in actions if (node := fields(action).get("validate")) is not None), None
+    )
+    patterns = [path for node in files.context(state) if set(path := str(node.value)) & set("*?")]
+    if validate is not None and patterns:
+        message = f'"validate: input_exists" does not check {", ".join(patterns)}, which is a pattern'
+        translation.add_warning(validate, message, "name the files that have to exist")
+
+
 def _own_words(state: Node) -> str | None:
     """The prompt of a state, or its description."""
     entries = fields(state)
@@ -140,7 +176,9 @@ def _output(state: Node, files: FileFlow) -> Any:
     file = fields(state).get("output")
     if file is None or text(file) is None:
         return file
-    folder, _, name = files.path(file).replace("{agent}", "${{ member }}").rpartition("/")
+    entries = fields(state)
+    agent = "${{ member }}" if "agents" in entries else text(entries.get("agent")) or "orchestrator"
+    folder, _, name = files.output_path(file).replace("{agent}", agent).rpartition("/")
     schema = "Audit" if name.endswith(".json") and kind_of(state) != "gate" else None
     return {"schema": schema, "file": new_node(name, file), "folder": new_node(folder or ".", file)}
 
@@ -152,7 +190,7 @@ def _gate(name: str, state: Node, states: States, files: FileFlow) -> dict[str, 
         "review": new_node(states.agent(str(judge.value)), judge),
         "of": of[0] if len(of) == 1 else of or None,
         "context": files.context(state) or None,
-        "prompt": _own_words(state),
+        "prompt": "\n\n".join(filter(None, (_own_words(state), files.meant(state)))) or None,
         "verdict": "quality_gate",
         "output": _output(state, files),
     }

@@ -83,7 +83,7 @@ def _with_handlers(  # everything around a step
     if entry.get("jumps"):
         added |= _jumps(step, scope, entry["jumps"], on, following)
     entry.pop("jumps", None)
-    if scope.step in scope.kept_results and not scope.in_parallel:
+    if not scope.in_parallel and scope.results_to_keep(scope.step):
         on.setdefault("passed", following)
         added |= _kept_results(step, scope, on)
     if kind == "for_each" and handles_failures(fields(step)[kind]):
@@ -118,10 +118,11 @@ def _kept_results(step: Node, scope: Scope, on: dict[str, Any]) -> Entries:
     added: Entries = {}
     for outcome in [word for word in OUTCOMES_KEPT if word in on]:
         values = {
-            scope.kept_variable(scope.step, result): new_node(
-                f"${{{{ {_kept_result(scope, result, outcome)} }}}}", step
+            scope.kept_variable(name, result): new_node(
+                f"${{{{ {_kept_result(scope, name, result, outcome)} }}}}", step
             )
-            for result in sorted(scope.kept_results[scope.step])
+            for name in scope.results_to_keep(scope.step)
+            for result in sorted(scope.kept_results[name])
         }
         name = scope.added_step(f"{scope.step} kept {outcome}")
         added[name] = {"set": values, "on": {"passed": on[outcome]}}
@@ -129,10 +130,13 @@ def _kept_results(step: Node, scope: Scope, on: dict[str, Any]) -> Entries:
     return added
 
 
-def _kept_result(scope: Scope, result: str, outcome: str) -> str:
+def _kept_result(scope: Scope, step: str, result: str, outcome: str) -> str:
+    """The value that is kept; `outcome` is that of the step itself, or of the parallel block that `step` is in."""
+    expression = scope.own_result(step, result, scope.way_to(step, scope.step))
+    if step != scope.step:
+        return f"default({expression}, null)"
     if result == "outcome":
         return OUTCOMES_KEPT[outcome]
-    expression = scope.own_result(scope.step, result)
     if outcome == "passed":
         return expression
     return f"default({expression}, {1 if result == 'exit_code' else repr('')})"

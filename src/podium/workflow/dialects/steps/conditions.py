@@ -90,7 +90,7 @@ def _exit_code(node: Node, scope: Scope, translation: Translation) -> str:
 def _check_step(predicate: str, node: Node, step: str, scope: Scope, translation: Translation) -> bool:
     if step in scope.places:
         return True
-    message = f'{predicate} of "{scope.step}": there is no step "{step}"'
+    message = f'{predicate} of "{scope.step}": step "{step}" does not exist'
     translation.add_problem(node, 15, message, did_you_mean(step, scope.places))
     return False
 

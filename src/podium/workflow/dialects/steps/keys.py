@@ -37,7 +37,7 @@ WORKING: Final = {
         secrets="`secrets`",
         input_file="`stdin`",
         input_files="`stdin`, one file after the other",
-        output_file="`output.file`, and `output.save` in `workspace/artifacts/STEP/`",
+        output_file="`output`: `file`, and `folder: workspace/artifacts/STEP`",
     ),
 }
 COMMAND: Final = Part("steps, with command", {**WORKING, **translated(command="`run`")})

@@ -51,6 +51,20 @@ class Places:
     def is_parallel(self, block: BlockPath) -> bool:
         return block in self._parallel
 
+    def outermost_parallel(self, step: str) -> str:
+        """The outermost parallel block around a step, if there are only parallel blocks in between, else nothing."""
+        block, outermost = self._places[step].block, ""
+        while block and self.is_parallel(block):
+            block, outermost = block[:-1], block[-1]
+        return outermost
+
+    def is_below_parallel(self, step: str) -> bool:
+        """Whether a loop is in between a step and a parallel block around it."""
+        block = self._places[step].block
+        while block and self.is_parallel(block):
+            block = block[:-1]
+        return any(self.is_parallel(block[: depth + 1]) for depth in range(len(block)))
+
     def above(self, step: str, block: BlockPath) -> int:
         """The position of a step, or of what it is in, in a block around it."""
         place = self._places[step]

@@ -142,7 +142,7 @@ class _Transition:
         scope, places = self.scope, self.scope.places
         if name not in places:
             hint = did_you_mean(name, (*places, *SPECIAL))
-            return self._refuse(node, 7, f'there is no step "{name}"', hint)
+            return self._refuse(node, 7, f'step "{name}" does not exist', hint)
         block = places[name].block
         if scope.in_parallel:
             if name == places.after(scope.block[-1]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Final
@@ -23,6 +24,8 @@ LOOP: Final = {
     "elapsed": "loop.elapsed",
 }
 RESULTS: Final = ("exit_code", "output", "duration")
+WORD: Final = re.compile(r"[\w -]+(\.|$)")
+"""What a name begins with; anything else in braces is probably meant for a shell."""
 OWN: Final = "\0"
 """Begins the names of steps and variables that the translation adds, so that none is one of the file."""
 
@@ -43,8 +46,10 @@ class Scope:
     """Every step of the file."""
     variables: Names
     """Every key of the context, and the variables that the translation adds."""
-    agents: frozenset[str]
-    """The steps done by an agent, which has no exit code."""
+    without_process: frozenset[str]
+    """The steps that are done by an agent, or that are blocks or set values: these have no exit code of their own."""
+    without_output: frozenset[str]
+    """The steps that are blocks or set values."""
     failing: frozenset[str]
     """The steps after whose failure the run can go on."""
     places: Places
@@ -86,9 +91,20 @@ class Scope:
         """Whether the run can go from here to the top level: no parallel block is in between."""
         return not any(self.places.is_parallel(self.block[:depth]) for depth in range(len(self.block) + 1))
 
-    def is_in_parallel(self, step: str) -> bool:
-        block = self.places[step].block
-        return any(self.places.is_parallel(block[: depth + 1]) for depth in range(len(block)))
+    def results_to_keep(self, step: str) -> list[str]:
+        """The step itself, or the steps of a parallel block, whose results have to be kept when `step` ends."""
+        return [
+            name
+            for name in self.kept_results
+            if name == step or (name in self.places and self.places.outermost_parallel(name) == step)
+        ]
+
+    def way_to(self, step: str, block: str) -> str:
+        """How an expression reaches a step from beside the parallel block `block` that it is in."""
+        around = self.places[step].block
+        if block not in around:
+            return ""
+        return "".join(f"steps.{self.names[name]}." for name in around[around.index(block) :])
 
     def inside(self, item: str | None, *, is_soft: bool) -> Scope:
         """The scope of the body of this step, if it is a loop."""
@@ -122,16 +138,16 @@ class Scope:
         """The expression for a result of a step, as this place can see it."""
         if is_visible(step, self.step):
             return self.own_result(step, result)
-        block = self.places[step].block
-        if self.places.is_parallel(block) and is_visible(block[-1], self.step):
-            return self.own_result(step, result, f"steps.{self.names[block[-1]]}.")
+        block = self.places.outermost_parallel(step)
+        if block and is_visible(block, self.step):
+            return self.own_result(step, result, self.way_to(step, block))
         self.kept_results.setdefault(step, set()).add(result)
         return f"vars.{self.kept_variable(step, result)}"
 
     def own_result(self, step: str, result: str, around: str = "") -> str:
         """The expression for a result of a step in its own block, or in the parallel block `around`."""
         base = f"{around}steps.{self.names[step]}"
-        if result == "exit_code" and step in self.agents:
+        if result == "exit_code" and step in self.without_process:
             return f"(0 if {base}.outcome == 'passed' else 1)"
         if result == "output" and step in self.failing:
             return f"default({base}.output, strip({base}.text))"
@@ -156,16 +172,19 @@ class Scope:
         def of(ref: Ref) -> str:
             expression = self._expression(ref.name, node)
             if expression is None:
-                translation.add_problem(
-                    node,
-                    15,
-                    f'"${{{ref.name}}}" is not defined',
-                    "available: item, loop.*, steps.*, context.*, env.*",
-                )
+                translation.add_problem(node, 15, f'"${{{ref.name}}}" is not defined', self._hint(ref.name))
                 return "''"
             return f"default({expression}, '')" if ref.name in self.optional else expression
 
         return of
+
+    def _hint(self, name: str) -> str:
+        step, _, result = name.removeprefix("steps.").rpartition(".")
+        if result == "output" and step in self.without_output:
+            return f'"{step}" prints nothing: read the output of a command or provider'
+        if not WORD.match(name):
+            return f'write "$${{{name}}}" for the text "${{{name}}}"'
+        return "available: item, loop.*, steps.*, context.*, env.*"
 
     def _expression(self, name: str, node: Node) -> str | None:
         space, _, remainder = name.partition(".")
@@ -188,6 +207,8 @@ class Scope:
     def _result(self, remainder: str) -> str | None:
         step, _, result = remainder.rpartition(".")
         if result not in RESULTS or step not in self.places:
+            return None
+        if result == "output" and step in self.without_output:
             return None
         return self._read(step, result, self.places.has_run)
 

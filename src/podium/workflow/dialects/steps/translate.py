@@ -21,7 +21,7 @@ from podium.workflow.dialects.steps.blocks import block_of, nodes_of
 from podium.workflow.dialects.steps.places import Places, all_steps, step_name
 from podium.workflow.dialects.steps.routes import JUMP, JUMP_MESSAGE, continues_after_failure
 from podium.workflow.dialects.steps.scope import OWN, Scope
-from podium.workflow.dialects.steps.work import is_shim
+from podium.workflow.dialects.steps.work import is_process
 from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node, seconds
 from podium.workflow.source.nodes import Node, fields, items
 
@@ -67,8 +67,9 @@ def _scope(root: Node, kept_results: dict[str, set[str]]) -> Scope:
     return Scope(
         names=Names((step_name(step) for step in everything), reserved=RESERVED),
         variables=Names(fields(fields(root).get("context"))),
-        agents=frozenset(
-            step_name(step) for step in everything if "provider" in fields(step) and not is_shim(step)
+        without_process=frozenset(step_name(step) for step in everything if not is_process(step)),
+        without_output=frozenset(
+            step_name(step) for step in everything if not {"command", "provider"} & set(fields(step))
         ),
         failing=frozenset(step_name(step) for step in everything if continues_after_failure(step)),
         places=Places(steps),
@@ -118,14 +119,14 @@ def _check_transitions(root: Node, translation: Translation) -> bool:
 
 
 def _check_kept_results(steps: tuple[Node, ...], scope: Scope, translation: Translation) -> None:
-    """The variables of a parallel branch end with it, so its results are read only right after the block."""
+    """The variables of a parallel branch end with it, so nothing after the block knows the rounds of a loop in it."""
     for step in all_steps(steps):
         name = step_name(step)
-        if name in scope.kept_results and scope.is_in_parallel(name):
-            message = f'the result of "{name}", which is inside parallel, is read where it may be missing'
-            hint = (
-                "read it in a step after the block, to which nothing leads back and which nothing jumps over"
+        if name in scope.kept_results and scope.places.is_below_parallel(name):
+            message = (
+                f'the result of "{name}", which is in a loop inside parallel, is read outside of the loop'
             )
+            hint = "write it to a file, and read the file after the block"
             translation.add_problem(fields(step).get("name", step), 12, message, hint)
 
 

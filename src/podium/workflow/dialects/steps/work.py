@@ -53,6 +53,11 @@ def is_shim(step: Node) -> bool:
     return bool(provider) and provider not in BUILT_IN
 
 
+def is_process(step: Node) -> bool:
+    """Whether it has an exit code of its own."""
+    return "command" in fields(step) or is_shim(step)
+
+
 def _shim_words(step: Node) -> list[str | Node]:
     """The command that calls the shim of a step; nodes are values of the file."""
     entries = fields(step)
@@ -130,13 +135,13 @@ def _is_count(node: Node | None, what: str, unit: str, translation: Translation)
 
 
 def _output(step: Node, scope: Scope, translation: Translation) -> dict[str, Any] | None:
-    """The file is kept with the run, and saved where the format has the artifacts of all runs."""
+    """The file is kept with the run, and written where the format has the artifacts of all runs."""
     file = fields(step).get("output_file")
     if file is None:
         return None
     name = _word(file, scope, translation)
     folder = f"{FOLDER}/artifacts/{text(fields(step).get('name'))}"
-    return {"file": name, "save": new_node(f"{folder}/{name.value}", file)}
+    return {"file": name, "folder": new_node(folder, file)}
 
 
 def _stdin(files: list[Node], scope: Scope, translation: Translation) -> Any:

@@ -10,6 +10,7 @@ from podium.workflow.dialects.translation import Translation, new_node
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items
 
+POLICY: Final = "approval"
 REQUIRING: Final = ("require_multi_approval", "require_approval")
 """Actions whose rule applies if one of its conditions holds; the others apply only if all of theirs do."""
 LENIENT: Final = ("auto_approve", "notify_and_timeout")
@@ -32,12 +33,13 @@ PATHS: Final = {
 def approval(node: Node, translation: Translation) -> dict[str, Any]:
     """A policy whose first rule that applies decides; a person decides what no rule matches.
 
-    What requires a person comes first. Of the other rules the most lenient comes first, because its conditions are the
+    It is asked before anything lands. What requires a person comes first. Of the other rules the most lenient comes first, because its conditions are the
     narrowest: fewer than 3 files are also fewer than 10. One without conditions covers the rest, so it comes last.
     """
     rules = sorted(fields(node).values(), key=_order)
     native_rules = [_rule(rule, translation) for rule in rules]
-    return {"policies": {"approval": [*native_rules, new_node({"level": "human"}, node)]}}
+    rest = new_node({"level": "human"}, node)
+    return {"policies": {POLICY: [*native_rules, rest]}, "git": {"approval": POLICY}}
 
 
 def _order(rule: Node) -> tuple[bool, int]:

@@ -185,7 +185,7 @@ CONFIGURATION: Final = Part(
             git="`git`",
             workers="see its keys below",
             adaptive="`agent` of roles",
-            approval_gates="`policies.approval`",
+            approval_gates="`policies.approval`, and `git.approval`: people approve by it before anything lands",
         )
     },
 )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from podium.workflow.dialects.translation import filled, new_node
+from podium.workflow.dialects.translation import filled, needs_shell, new_node
 from podium.workflow.source.nodes import Node, text
 
 NAME: Final = "proof"
@@ -25,7 +25,10 @@ _PYTEST: Final = re.compile(r"\bpytest\b")
 def command_of_tests(commands: Iterable[Node | None]) -> str:
     """The first command of a file that runs tests."""
     texts = (text(command) or "" for command in commands)
-    return next((each for each in texts if "\n" not in each and _TESTS.search(each)), DEFAULT_COMMAND)
+    return next(
+        (each for each in texts if "\n" not in each and not needs_shell(each) and _TESTS.search(each)),
+        DEFAULT_COMMAND,
+    )
 
 
 def proof_gate(config: Mapping[str, Node], command: str) -> Node | None:

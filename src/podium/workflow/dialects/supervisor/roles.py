@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from podium.workflow.dialects.supervisor import keys
 from podium.workflow.dialects.supervisor.proofs import command_of_tests, proof_gate
-from podium.workflow.dialects.translation import Translation, name_of, new_node
+from podium.workflow.dialects.translation import Translation, name_of, new_node, shell_command
 from podium.workflow.source.nodes import Node, fields, items, text
 
 MARKS: Final = frozenset(keys.ROLE) - {
@@ -147,7 +147,7 @@ def _gate(node: Node, translation: Translation) -> Node:
     return new_node(
         {
             "name": None if name is None else new_node(name_of(str(name.value)), name),
-            "run": entries.get("command"),
+            "run": shell_command(entries["command"]) if "command" in entries else None,
             "on_fail": entries.get("on_fail"),
         },
         node,

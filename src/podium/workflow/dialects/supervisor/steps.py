@@ -20,6 +20,7 @@ from podium.workflow.dialects.translation import (
     ReviewForm,
     Translation,
     name_of,
+    needs_shell,
     new_node,
     one_more,
 )
@@ -286,9 +287,9 @@ def _command(node: Node, plan: Plan, translation: Translation) -> dict[str, Any]
 
 
 def _run(command: Node, plan: Plan) -> dict[str, Any]:
-    """One line is split into words; several lines are a script that gets its variables from the environment."""
+    """A line without signs of a shell is split into words; anything else is a script that gets its variables from the environment."""
     script = str(command.value)
-    if "\n" not in script.strip():
+    if "\n" not in script.strip() and not needs_shell(script):
         return {"run": new_node(script.strip(), command)}
     names = dict.fromkeys(re.findall(r"\$\{([A-Z_]+)\}", script))
     return {

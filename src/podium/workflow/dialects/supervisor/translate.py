@@ -25,8 +25,10 @@ from podium.workflow.dialects.translation import (
     Names,
     NextStep,
     Translation,
+    labels_of_steps,
     name_of,
     new_node,
+    shell_command,
 )
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
@@ -82,11 +84,22 @@ def _workflow(node: Node, translation: Translation) -> Node:
             "podium": 1,
             "name": name_of(text(entries.get("name")) or "supervised"),
             "description": entries.get("description"),
+            "labels": labels_of_steps(_labels(plan)),
             "inputs": {"task": "string"},
             "steps": new_node(steps, entries["steps"]),
         },
         node,
     )
+
+
+def _labels(plan: Plan) -> dict[str, str]:
+    """What the author calls each step; the question before one is called after it."""
+    questions = {
+        f"{plan.names[name]}{APPROVAL}": f"{name}{APPROVAL}"
+        for name, node in plan.steps.items()
+        if approval_before(name, node, plan) is not None
+    }
+    return {plan.names[name]: name for name in plan.steps} | questions
 
 
 def _all_steps(plan: Plan, translation: Translation, *, is_child: bool) -> dict[str, Any]:
@@ -249,7 +262,7 @@ def _with_hooks(
     translation.check_part(hooks, "hooks", keys.HOOKS)
     names = items(fields(hooks).get("pre_commit"))
     gates: Mapping[str, Any] = {
-        name_of(str(each.value)): new_node({"run": HOOKS.get(str(each.value), str(each.value))}, each)
+        name_of(str(each.value)): new_node({"run": HOOKS.get(str(each.value)) or shell_command(each)}, each)
         for each in names
     }
     commit = steps.get("commit")

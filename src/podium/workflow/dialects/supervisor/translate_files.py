@@ -205,11 +205,15 @@ def _strategy(root: Node, translation: Translation) -> Node:
         "include": [target for group in groups for target in group],
         "diff": has_diff or None,
         "budget": entries["token_budget"],
-        "strategy": entries["name"],
+        # A strategy of the author's own is what its inputs and its budget say.
+        "strategy": entries["name"] if str(entries["name"].value) in STRATEGIES else None,
     }
     return new_node({"context": context}, root)
 
 
+STRATEGIES: Final = frozenset(
+    "planner_docset implementer_targeted reviewer_diff security_audit investigator_wide".split()
+)
 INPUTS: Final = {"target_file": ("$TARGET", "$TARGET_IMPORTS")}
 
 Test = Callable[[Node], bool]

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from podium.fast_dataclass import dataclass
 from podium.workflow.context import WorkflowSource
-from podium.workflow.contracts.builtin import TYPES
+from podium.workflow.contracts.builtin import TYPES, hint_for
 from podium.workflow.expressions.types import (
     ANY,
     TEXT,
@@ -20,7 +20,7 @@ from podium.workflow.expressions.types import (
 )
 from podium.workflow.lint.analysis.assigned_agents import roles_of
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
-from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.problems import Problem
 from podium.workflow.schema.parts import Output
 
 Kind: TypeAlias = Literal["text", "lines", "json", "schema", "choice"]
@@ -58,8 +58,8 @@ def _check_schema(context: WorkflowSource, output: Output | str | None) -> Itera
         except ShorthandError as error:
             yield context.problem(16, (*output.at("schema"), *error.path), error.message, hint=error.hint)
     elif schema not in TYPES and schema not in context.schemas and not _is_reported(context, schema):
-        hint = did_you_mean(schema, TYPES) or f"use one of {', '.join(TYPES)}, a file or a map"
-        yield context.problem(16, output.at("schema"), f"schema {schema} does not exist", hint=hint)
+        message = f"schema {schema} does not exist"
+        yield context.problem(16, output.at("schema"), message, hint=hint_for(schema))
 
 
 def _is_reported(context: WorkflowSource, schema: str) -> bool:

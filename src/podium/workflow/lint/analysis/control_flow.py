@@ -118,6 +118,9 @@ def _targets(site: StepSite, outcome: Outcome) -> tuple[str, ...]:
     route = on.get(outcome) or (None if outcome in CONTINUING_OUTCOMES else on.get("else"))
     if route is not None:
         return tuple(dict.fromkeys(entry.target for entry in route.entries))
+    if outcome == "passed" and site.step.continue_as is not None:
+        # The run ends, and nothing reads the results of its block: outputs are those of the last run.
+        return ("fail",)
     return ("next",) if outcome in CONTINUING_OUTCOMES else ("fail",)
 
 

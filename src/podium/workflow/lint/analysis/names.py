@@ -19,7 +19,7 @@ from podium.workflow.lint.analysis.survey import StepSite, judged_steps
 from podium.workflow.lint.analysis.visible_steps import has_certainly_passed, steps_type
 
 RUN: Final[Mapping[str, Type]] = MappingProxyType(
-    {**dict.fromkeys(("id", "name", "branch", "base", "date"), TEXT), "usd": NUMBER}
+    {**dict.fromkeys(("id", "name", "branch", "base", "date"), TEXT), "usd": NUMBER, "number": INT}
 )
 RUN_ENDED: Final[Mapping[str, Type]] = MappingProxyType({**RUN, "outcome": TEXT, "reason": TEXT})
 LOOP: Final[Mapping[str, Type]] = MappingProxyType(
@@ -51,6 +51,8 @@ BUILD_NAMES: Final = {
 def name_type(scope: Scope, name: str) -> Type | None:
     """The type of a name; None for an unknown name. `steps_type` gives the type of `steps`."""
     if scope.place == "policy" and name not in {"inputs", "run", "change"}:
+        return None
+    if scope.place == "subject" and name != "inputs":
         return None
     if scope.place == "shared" and name in SHARED:
         return ANY

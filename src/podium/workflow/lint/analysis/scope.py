@@ -15,6 +15,7 @@ from podium.workflow.workers import workers_of
 Place: TypeAlias = Literal[
     "top",
     "outputs",
+    "subject",
     "policy",
     "shared",
     "whole",
@@ -26,7 +27,7 @@ Place: TypeAlias = Literal[
     "after_failure",
     "result",
 ]
-"""Outside of steps: `shared` is a role or a gate that any step may use. In a step: `whole` is outside its own loop,
+"""Outside of steps: `subject` is evaluated before the run starts, `shared` is a role or a gate that any step may use. In a step: `whole` is outside its own loop,
 `items` selects the items of the loop, `until` and `while` are its tests, `after` is when it has ended, `after_failure` when it
 has failed, `result` selects the result of a block."""
 

@@ -145,7 +145,7 @@ def _of_verb(site: StepSite, inner: Mapping[str, Type]) -> Mapping[str, Type]:
             return {**JUDGED, **answer}
         case "wait":
             return {"output": ANY, "text": TEXT}
-        case "check" | "set" | "git":
+        case "check" | "set" | "git" | "continue_as":
             return {}
         case "steps":
             return {**WORK, **_of_block(site, inner)}

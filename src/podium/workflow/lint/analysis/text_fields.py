@@ -17,8 +17,8 @@ Kind: TypeAlias = Literal["expression", "value", "template", "script", "plain"]
 EXPRESSIONS: Final = frozenset({"when", "check", "until", "while", "where", "key", "in", "for_each"})
 TEMPLATES: Final = frozenset({"prompt", "system", "human", "degrade"})
 PLAIN: Final = frozenset(
-    "description log name needs of by notify to secrets runs_on phrase approve verdict choice fallback candidates asks tools network"
-    " as workflow after before strengths strategy extends replace gates shell on schema choices carry cancel".split()
+    "description log name needs of notify secrets runs_on phrase approve verdict choice fallback candidates asks tools network"
+    " as workflow after before strengths strategy extends replace gates shell on schema choices carry cancel continue_as".split()
 )
 """Keys whose texts are used as written."""
 
@@ -94,6 +94,8 @@ class _Reader:
             return "template"
         if key == "script":
             return "script"
+        if self.top == "escalate":
+            return "value"
         return "plain" if key in PLAIN else "value"
 
     def _list(self, value: list[Any], path: DocPath, key: str) -> Iterator[TextField]:

@@ -94,9 +94,9 @@ def _reserve(context: WorkflowSource) -> Iterator[Problem]:
         return
     usd = LIMITS.usd / 1_000_000 if LIMITS.usd is not None else None
     for unit, amount, limit in (
-        ("usd", reserve.usd, limits.usd if limits.has("usd") else usd),
-        ("tokens", reserve.tokens, limits.tokens),
-        ("calls", reserve.calls, limits.calls),
+        ("usd", reserve.usd, limits.most("usd") if limits.has("usd") else usd),
+        ("tokens", reserve.tokens, limits.most("tokens")),
+        ("calls", reserve.calls, limits.most("calls")),
     ):
         if amount is not None and limit is not None and amount >= limit:
             message = f"limits.finally.{unit}: {amount} leaves nothing of limits.{unit}: {limit}"
@@ -119,7 +119,8 @@ def _member_count(site: StepSite) -> int | None:
     """The number of members, as far as the file says."""
     step = site.step
     if step.panel_key is not None and step.limits is not None:
-        return step.limits.members
+        most: int | None = step.limits.most("members")
+        return most
     if step.for_each is not None:
         return len(step.for_each.in_) if isinstance(step.for_each.in_, tuple) else None
     if step.verb == "review":
@@ -145,8 +146,8 @@ def _is_wide(site: StepSite) -> bool:
 def _members(site: StepSite) -> Iterator[Problem]:
     """Rule 29: no more members than the limit."""
     limits = site.context.file.limits
-    own = site.step.limits.members if site.step.limits is not None else None
-    maximum = own or (limits.members if limits is not None else None) or LIMITS.members or 0
+    own = site.step.limits.most("members") if site.step.limits is not None else None
+    maximum = own or (limits.most("members") if limits is not None else None) or LIMITS.members or 0
     loop = site.step.for_each
     if loop is not None and isinstance(loop.in_, tuple) and len(loop.in_) > maximum:
         message = f"for_each over {len(loop.in_)} items exceeds limits.members"

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from podium.core.expressions.nodes import Node
-from podium.core.expressions.templates import Reference, Text, chain_of, references
-from podium.core.expressions.values import parse_duration, phrase
-from podium.fast_dataclass import dataclass
+from podium.core.expressions.templates import Reference, Text, references
+from podium.core.expressions.values import phrase
 from podium.workflow.expressions.inference import TypeProblem, check_condition, kind
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
-from podium.workflow.expressions.types import ANY, TEXT, MapOf, Type
+from podium.workflow.expressions.types import ANY, MapOf, Type
+from podium.workflow.lint.analysis.computed_settings import Violation, setting_violations
 from podium.workflow.lint.analysis.names import name_type, type_of
 from podium.workflow.lint.analysis.scope import Scope
 from podium.workflow.lint.analysis.survey import StepSite
@@ -20,7 +20,6 @@ from podium.workflow.problems import did_you_mean
 from podium.workflow.prompts.prompt import PromptReference
 
 ONE_NAME: Final = frozenset({"agent", "role", "model", "review"})
-DURATIONS: Final = frozenset({"timer"})
 CONDITIONS: Final = frozenset({"when", "check", "until", "while", "where"})
 SCOPED_NAMES: Final = {
     "loop": "exists only in a loop",
@@ -43,14 +42,6 @@ MISSING: Final = {
     "env": 'env has no "{}"',
     "with": 'with has no "{}"',
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    rule: int
-    message: str
-    hint: str = ""
-    warning: bool = False
 
 
 def check_expression(scope: Scope, text: str, key: str) -> Iterator[Violation]:
@@ -80,7 +71,7 @@ def check_value(scope: Scope, text: str, key: str) -> Iterator[Violation]:
         violations = tuple(_references(scope, node))
         if all(violation.warning for violation in violations):
             violations = (*violations, *_types(scope, node, ""))
-        yield from violations or (*_names_one(scope, node, key), *_duration(scope, node, key))
+        yield from violations or (*_names_one(scope, node, key), *setting_violations(scope, node, key))
 
 
 def _names_one(scope: Scope, node: Node, key: str) -> Iterator[Violation]:
@@ -97,33 +88,6 @@ def _names_one(scope: Scope, node: Node, key: str) -> Iterator[Violation]:
     elif shape in ("list", "map"):
         hint = "for_each runs a step for each entry of a list"
         yield Violation(17, f'"{key}" takes one name, and this is a {shape}', hint)
-
-
-def _duration(scope: Scope, node: Node, key: str) -> Iterator[Violation]:
-    """A duration is computed when its step starts, from values that do not change during the run."""
-    if key not in DURATIONS:
-        return
-    file, setters = scope.facts.survey.context.file, scope.facts.setters
-    for reference in references(node):
-        name, *fields = reference.chain
-        fixed = name == "inputs" or (name == "vars" and fields[:1] and fields[0] not in setters)
-        if not fixed:
-            hint = "a variable that a step sets cannot be read here" if name == "vars" else ""
-            yield Violation(
-                15, f'"{key}" can read only inputs and vars, not {".".join(reference.chain)}', hint
-            )
-    shape = kind(type_of(scope, node))
-    if shape not in (None, kind(TEXT)):
-        yield Violation(
-            17, f'"{key}" takes a duration, and this is {phrase(shape)}', "write it as 90s, 5m or 1h30m"
-        )
-    chain = chain_of(node) or ()
-    if len(chain) == 2 and chain[0] in {"inputs", "vars"}:
-        literal = file.inputs[chain[1]].default if chain[0] == "inputs" else file.vars.get(chain[1])
-        try:
-            parse_duration("0s" if literal is None else literal)
-        except ValueError as error:
-            yield Violation(17, f'{".".join(chain)} is "{literal}", but "{key}" takes {error}')
 
 
 def _types(scope: Scope, node: Node, key: str) -> Iterator[Violation]:
@@ -152,7 +116,7 @@ def _references(scope: Scope, node: Node) -> Iterator[Violation]:
 
 def check_reference(scope: Scope, reference: Reference | PromptReference) -> Iterator[Violation]:
     name, *fields = reference.chain
-    if name == "steps" and scope.place not in {"policy", "shared"}:
+    if name == "steps" and scope.place not in {"policy", "shared", "subject"}:
         if fields:
             yield from _step(scope, reference)
         return
@@ -195,6 +159,8 @@ def _ends_variable(site: StepSite, name: str) -> bool:
 def _unknown(scope: Scope, name: str) -> Violation:
     if scope.place == "policy" and name in ROOTS:
         return Violation(15, f'a policy cannot read "{name}"', "a policy can read change, run and inputs")
+    if scope.place == "subject":
+        return Violation(15, f'subject cannot read "{name}"', "it is computed before the run from inputs")
     if name in SCOPED_NAMES:
         item = next(
             (site.step.for_each.as_ for site in scope.loops() if site.step.for_each is not None), None

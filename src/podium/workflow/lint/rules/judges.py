@@ -19,7 +19,7 @@ from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Gate, StepOrGate
 from podium.workflow.workers import workers_of
 
-VERBS_WITHOUT_WORK: Final = frozenset({"human", "check", "wait", "set"})
+VERBS_WITHOUT_WORK: Final = frozenset({"human", "check", "wait", "set", "continue_as"})
 """Verbs without a result that could be judged, unless they have an `output`."""
 
 

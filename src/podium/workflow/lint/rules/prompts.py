@@ -12,9 +12,10 @@ from pathlib import Path
 from podium.core import step_settings
 from podium.workflow.context import WorkflowSource
 from podium.workflow.expressions.parser import has_insert
+from podium.workflow.lint.analysis.computed_settings import Violation
 from podium.workflow.lint.analysis.scope import Scope
 from podium.workflow.lint.analysis.text_fields import TextField
-from podium.workflow.lint.rules.expression_reads import Violation, check_reference
+from podium.workflow.lint.rules.expression_reads import check_reference
 from podium.workflow.lint.rules.paths import may_leave_project
 from podium.workflow.problems import Problem
 from podium.workflow.prompts.partials import FOLDER as PARTIALS

@@ -11,13 +11,14 @@ from podium.core.types import CONTINUING_OUTCOMES
 from podium.workflow.context import WorkflowSource, data_at
 from podium.workflow.expressions.parser import has_insert, has_jinja
 from podium.workflow.lint.analysis.assigned_agents import AssignedAgent, assigned_agents
+from podium.workflow.lint.analysis.computed_settings import Violation
 from podium.workflow.lint.analysis.file_facts import FileFacts
 from podium.workflow.lint.analysis.names import infer_items
 from podium.workflow.lint.analysis.scope import Place, Scope
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.analysis.text_fields import TextField, text_fields
 from podium.workflow.lint.analysis.visible_steps import visible_step
-from podium.workflow.lint.rules.expression_reads import Violation, check_expression, check_value
+from podium.workflow.lint.rules.expression_reads import check_expression, check_value
 from podium.workflow.lint.rules.prompts import check_prompt
 from podium.workflow.problems import Problem, did_you_mean
 from podium.workflow.schema.file import Role
@@ -64,6 +65,14 @@ def _file(facts: FileFacts) -> Iterator[Problem]:
             for field in text_fields({"with": data}, (), frozenset()):
                 placed = replace(field, path=(section, *field.path[1:]))
                 yield from _check_field(context, Scope(facts, None, place), placed)
+    for section in ("limits", "policies"):
+        data = context.raw.get(section)
+        for field in text_fields({section: data}, (), context.broken) if data else ():
+            if field.kind == "value":
+                yield from _check_field(context, Scope(facts, None, "top"), field)
+    if context.file.subject is not None:
+        field = TextField(("subject",), context.file.subject, "value", "subject", "subject")
+        yield from _check_field(context, Scope(facts, None, "subject"), field)
     for name, rules in context.file.policies.items():
         for number, rule in enumerate(rules):
             if rule.when is not None:

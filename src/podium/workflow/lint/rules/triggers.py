@@ -110,10 +110,12 @@ def _budget(context: WorkflowSource, label: str, trigger: Trigger) -> Iterator[P
         hint = "per_day: {usd: 10} or per_day: {runs: 4}"
         yield context.problem(RULE, trigger.path, f"{label} has no budget for a day", hint=hint)
     elif per_day.usd is not None:
-        most = None if limits is None else limits.usd
+        most = None if limits is None else limits.most("usd")
         if most is None:
+            computed = limits is not None and limits.usd is not None
+            hint = "limits: {at_most: {usd: 2}}" if computed else "limits: {usd: 2}"
             message = f"{label}: per_day.usd needs limits.usd, the most that one run may cost"
-            yield context.problem(RULE, per_day.at("usd"), message, hint="limits: {usd: 2}")
+            yield context.problem(RULE, per_day.at("usd"), message, hint=hint)
         elif most > per_day.usd:
             message = f"{label}: one run may cost ${most:g}, more than ${per_day.usd:g} for a day"
             yield context.problem(RULE, per_day.at("usd"), message, hint="then no run could start")

@@ -1,0 +1,1 @@
+"""The history of runs: brought up to date from their logs, checked, and copied elsewhere."""

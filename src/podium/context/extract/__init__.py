@@ -1,0 +1,1 @@
+"""Reads facts from the content of files, in a child process for what agents wrote."""

@@ -1,0 +1,1 @@
+"""Finds the files that imports mean, by the rules of each language."""
