@@ -3,6 +3,11 @@
 #   live.sh [first|second|newest|acp]   in .venv-live, .venv-live/second, .venv-live/newest, .venv-live/acp
 set -eu
 cd "$(dirname "$0")/.."
+# Two tests at once must not install into the same folder.
+if command -v flock >/dev/null 2>&1; then
+    exec 9<tools/live.sh
+    flock 9
+fi
 case ${1:-first} in
     first) place=.venv-live PACKAGES="@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0" ;;
     second) place=.venv-live/second PACKAGES="@anthropic-ai/claude-code@2.1.325 @openai/codex@0.169.0 @google/gemini-cli@0.60.0" ;;
@@ -19,7 +24,8 @@ fi
 # Node.js brings its own list of authorities; behind a proxy the system's list knows more.
 system=/etc/ssl/certs/ca-certificates.crt
 if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -f "$system" ]; then export NODE_EXTRA_CA_CERTS=$system; fi
-# shellcheck disable=SC2086 # a list of words
+rm -rf "$place/node_modules" # npm takes what a broken installation left for complete
 mkdir -p "$place"
+# shellcheck disable=SC2086 # a list of words
 npm install --prefix "$place" --no-audit --no-fund --loglevel=error $PACKAGES
 printf '%s' "$PACKAGES" > "$stamp"
