@@ -152,6 +152,8 @@ def _inventories(project: Project, kinds: tuple[str, ...]) -> dict[str, Any]:
     attempts = {path: (ended[path]["attempt"], ended[path]["kind"]) for path in looks}
     assert attempts == dict.fromkeys(looks, (1, "ok")), "a look was repeated"
     texts = {path: (logs / path / "1/stderr.log").read_text("utf-8") for path in looks}
+    unlike = {path: text[:1000] for path, text in texts.items() if "FOUND{" not in text}
+    assert not unlike
     return {path: json.loads(text.partition("FOUND")[2]) for path, text in texts.items()}
 
 
