@@ -124,11 +124,6 @@ def test_the_report_of_a_worker_has_one_shape_and_its_status_counts(
         "status": status, "summary": "Add a greeting", "actions": ["wrote a.txt"], "files": ["a.txt"],
         "blockers": [] if status == "done" else ["no access to the library"], "next_step": "review",
     }  # fmt: skip
-    flow = (
-        SHIP.replace("workflow:", "podium: 1\ninputs: {task: string}")
-        .replace("    ", "  ")
-        .replace("  steps:", "steps:")
-    )
     flow = "podium: 1\ninputs: {task: string}\nsteps:\n  code: {role: implementer, prompt: Go., output: {schema: Implementation}, retry: 1}\n"
     cast = f"- {{match: {{step: code}}, write: {{a.txt: x}}, output: {json.dumps(report)}}}\n"
     with supervised(tmp_path, {FLOW: flow}, cast) as project:
@@ -139,6 +134,35 @@ def test_the_report_of_a_worker_has_one_shape_and_its_status_counts(
             assert step["output"] == report
         else:
             assert "no access to the library" in step["why"]
+
+
+@pytest.mark.req("R124")
+@pytest.mark.parametrize(
+    ("status", "outcome"), [("SUCCESS", "passed"), ("NEEDS_REVISION", "failed"), ("BLOCKED", "blocked")]
+)
+@pytest.mark.parametrize("role", ["implementer", "quant_dev"])
+def test_a_worker_of_a_supervised_workflow_reports_in_the_shape_of_its_format(
+    tmp_path: Path, role: str, status: str, outcome: str
+) -> None:
+    """The block of the document, with its own words and nulls."""
+    report = {
+        "status": status, "action_taken": "wrote a.txt", "files_modified": ["a.txt"], "review_status": None,
+        "blockers": None if status == "SUCCESS" else ["no access"], "next_step": "review",
+    }  # fmt: skip
+    flow = SHIP.replace("implementer", role)
+    cast = f"- {{match: {{step: code}}, write: {{a.txt: x}}, output: {json.dumps(report)}}}\n"
+    roles = {".podium/roles/quant_dev.yaml": "extends: implementer\nsystem_prompt_additions: Be fast.\n"}
+    with supervised(tmp_path, {FLOW: flow, **roles}, cast) as project:
+        done = run(project, "--no-human")
+        [step] = [row for row in done.data()["steps"] if row["path"] == "code"]
+        assert step["outcome"] == outcome, done.err
+        if outcome == "passed":
+            assert step["output"] == {
+                "status": "done", "summary": "wrote a.txt", "actions": [], "files": ["a.txt"],
+                "blockers": [], "next_step": "review",
+            }  # fmt: skip
+        else:
+            assert "no access" in step["why"]
 
 
 @pytest.mark.req("R231")

@@ -82,6 +82,7 @@ SHORTHAND: Final[Mapping[str, Mapping[str, Any]]] = {
         "summary": "string",
         "actions": ["string"],
         "files": ["path"],
+        "review_status": "optional APPROVED | CHANGES_REQUESTED",
         "blockers": ["string"],
         "next_step": "optional string",
         "tests_changed": [TEST_CHANGE],

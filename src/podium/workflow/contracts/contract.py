@@ -89,11 +89,37 @@ DECISION_WORDS: Final = {
 """The words of the states format for a `Decision`; a path of a dump is chosen by Podium, and a limit is never overridden."""
 
 
+REPORT_STATUS: Final = {
+    "SUCCESS": "done",
+    "NEEDS_REVISION": "failed",
+    "PARTIAL": "failed",
+    "FAILED": "failed",
+    "BLOCKED": "blocked",
+}
+"""The words of the supervisor format for the status of an `Implementation`."""
+CHANGED_FILES: Final = ("files", "files_created", "files_modified", "tests_written")
+
+
 def _check_schema(value: Any, output: Output) -> Value | OutputFault:
     if output.schema_name == "Decision" and isinstance(value, dict) and "decision" in value:
         words = {DECISION_WORDS.get(key, key): each for key, each in value.items()}
         value = {key: each for key, each in words.items() if key and each is not None}
+    if output.schema_name == "Implementation" and isinstance(value, dict):
+        value = _report(value)
     return check_value(value, output.schema or {}, output.schema_name or "the declared shape")
+
+
+def _report(value: dict[str, Any]) -> dict[str, Any]:
+    """An `Implementation` of the words of the supervisor format; any other value as it is."""
+    status = value.get("status")
+    if not isinstance(status, str) or status not in REPORT_STATUS:
+        return value
+    lists = [value.get(key) or [] for key in CHANGED_FILES]
+    rest = {key: each for key, each in value.items() if key not in CHANGED_FILES and each is not None}
+    summary = rest.pop("action_taken", "")
+    files = [name for names in lists if isinstance(names, list) for name in names]
+    native = {"summary": summary, "actions": [], "files": files, "blockers": []}
+    return {**native, **rest, "status": REPORT_STATUS[status]}
 
 
 def check_value(value: Any, schema: Any, name: str) -> Value | OutputFault:

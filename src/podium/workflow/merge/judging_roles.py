@@ -17,12 +17,15 @@ from podium.workflow.dialects.translation import (
     TASK_PROMPT,
     TASK_TITLE,
     ReviewForm,
+    new_node,
 )
 from podium.workflow.merge.role_inheritance import Layer
 from podium.workflow.merge.step_nodes import map_parts
 from podium.workflow.source.nodes import Node, fields, text, with_field, without_keys
 
 REVIEWER: Final = "reviewer"
+CHANGING: Final = ("implementer", "test_engineer")
+"""Roles whose output is the files they change."""
 
 
 def choose_forms(root: Node, layers: Sequence[Layer], step_names: Collection[str]) -> Node:
@@ -38,8 +41,9 @@ def choose_forms(root: Node, layers: Sequence[Layer], step_names: Collection[str
         role = text(fields(part).get("role")) or ""
         if is_kind_of(REVIEWER, role, layers):
             return form.step
-        own = ("prompt",) if has_prompt(role, layers) else ()
-        return without_keys(part, REVIEW_FORM, *own)
+        own = ("prompt",) if has_key("prompt", role, layers) else ()
+        work = without_keys(part, REVIEW_FORM, *own)
+        return with_report(work, role, layers)
 
     return map_parts(root, choose)
 
@@ -55,10 +59,18 @@ def _without_plan(part: Node) -> Node:
     return part
 
 
-def has_prompt(name: str, layers: Sequence[Layer]) -> bool:
-    """Whether a role brings the prompt of its steps; the format knows none of a step itself."""
+def with_report(step: Node, role: str, layers: Sequence[Layer]) -> Node:
+    """The step with the report of a worker as its contract (R124), if the worker changes files and has no other contract."""
+    changes_files = any(is_kind_of(kind, role, layers) for kind in CHANGING)
+    if not changes_files or "output" in fields(step) or has_key("output", role, layers):
+        return step
+    return with_field(step, "output", new_node({"schema": "Implementation"}, step))
+
+
+def has_key(key: str, name: str, layers: Sequence[Layer]) -> bool:
+    """Whether a role brings the prompt or the contract of its steps; the format knows none of a step itself."""
     ancestors = ancestors_of(name, layers)
-    return any("prompt" in fields(layer[role]) for role in ancestors for layer in layers if role in layer)
+    return any(key in fields(layer[role]) for role in ancestors for layer in layers if role in layer)
 
 
 def is_kind_of(kind: str, name: str, layers: Sequence[Layer]) -> bool:
