@@ -139,11 +139,16 @@ def test_the_inbox_of_all_projects_names_each(tmp_path: Path, project: Project) 
     assert f"in {other.root}" in text
 
 
-def test_a_misspelled_command_gets_a_suggestion(project: Project) -> None:
-    done = project.podium("shwo")
+@pytest.mark.parametrize(
+    ("word", "meant"), [("shwo", "show"), ("status", "show"), ("stop", "cancel"), ("statsu", "show")]
+)
+def test_a_misspelled_command_or_one_of_another_tool_gets_a_suggestion(
+    project: Project, word: str, meant: str
+) -> None:
+    done = project.podium(word)
 
     assert done.code == 2
-    assert "No such command 'shwo'. Did you mean 'show'?" in done.err
+    assert f"No such command '{word}'. Did you mean '{meant}'?" in done.err
 
 
 def test_a_wrong_input_type_and_route_get_line_and_hint(project: Project) -> None:

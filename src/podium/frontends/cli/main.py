@@ -95,6 +95,19 @@ HEADINGS: Final = {
     "Agents and the machine": "agents doctor gc",
 }
 """What `podium --help` lists, in this order."""
+OTHER_WORDS: Final = {
+    **dict.fromkeys(("status", "info", "state"), "show"),
+    **dict.fromkeys(("list", "ls", "ps"), "runs"),
+    **dict.fromkeys(("stop", "kill", "abort"), "cancel"),
+    **dict.fromkeys(("continue", "retry", "restart"), "resume"),
+    **dict.fromkeys(("start", "exec", "execute"), "run"),
+    **dict.fromkeys(("check", "lint"), "validate"),
+    **dict.fromkeys(("merge", "land"), "apply"),
+    "tail": "logs",
+    "cost": "costs",
+    "questions": "inbox",
+}
+"""What other tools call a command."""
 READ_ONLY_COMMANDS: Final = frozenset(
     {"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema", "metrics"}
 )
@@ -122,7 +135,10 @@ class LazyGroup(click.Group):
         # Imported here: most calls name a command that exists.
         from podium.workflow.problems import nearest
 
-        meant = nearest(args[0], COMMANDS)
+        def nearest_word(name: str) -> str:
+            return OTHER_WORDS.get(nearest(name, OTHER_WORDS) or "", "")
+
+        meant = OTHER_WORDS.get(args[0]) or nearest(args[0], COMMANDS) or nearest_word(args[0])
         suggestion = f" Did you mean '{meant}'?" if meant else ""
         raise click.UsageError(f"No such command '{args[0]}'.{suggestion}", ctx)
 
