@@ -43,7 +43,8 @@ DISK := $(or $(TMPDIR),/tmp)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-demo: setup ## watch a scripted team repair a small project, for real: no key, no network
+demo: ## watch a scripted team repair a small project, for real: no key, no network
+	@sh tools/setup.sh demo
 	@$(BIN)/podium demo
 
 wheel: setup ## build the wheel, install it into an empty environment and run the demo with it
