@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from podium.adapters.sandboxes.container import ContainerSandbox, Engine, find_engine
+from podium.adapters.sandboxes.container import ENGINES, ContainerSandbox, Engine, find_engine
 from podium.adapters.sandboxes.select import sandbox_of_level
 from podium.errors import ConfigurationError
 from podium.git.workdir.folder import give_ownership
@@ -68,6 +70,25 @@ class TestContainerSandbox(SandboxContract):
         assert found["files"] == 1024
 
     @pytest.mark.req("R180", "R186")
+    def test_every_exit_code_is_read_and_no_container_is_left(self, sandbox: Sandbox, folder: Path) -> None:
+        """With `--rm` podman sometimes removed a container before it read the exit code, and reported 127."""
+        codes: list[int] = []
+        marker = f"exit-codes-{os.getpid()}"
+
+        async def run_one(number: int) -> None:
+            launch = replace(self.launch(folder, f"raise SystemExit({number})"), marker=f"{marker}-{number}")
+            codes.append((await sandbox.run(launch, self.policy(folder))).exit_code)
+
+        async def run_side_by_side() -> None:
+            async with anyio.create_task_group() as group:
+                for number in range(20, 32):
+                    group.start_soon(run_one, number)
+
+        anyio.run(run_side_by_side)
+
+        assert sorted(codes) == list(range(20, 32))
+        assert marker not in _labels()
+
     def test_memory_beyond_the_limit_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
         policy = replace(self.policy(folder), memory_bytes=256 << 20)
 
@@ -95,3 +116,9 @@ def test_an_image_that_is_not_there_is_refused_with_the_words_of_the_engine() ->
 
     with pytest.raises(ConfigurationError, match="no-such-image"):
         sandbox_of_level("container", "localhost/no-such-image:1")
+
+
+def _labels() -> str:
+    engine = next(program for program in ENGINES if program.exists())
+    command = (str(engine), "ps", "--all", "--filter=label=podium", "--format={{.Labels}}")
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
