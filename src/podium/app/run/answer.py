@@ -29,6 +29,8 @@ SHORTEST_TREE: Final = 7
 """How many characters of a tree's id a person has to give, so that two trees cannot be mixed up."""
 
 NO: Final = ("reject", "fail", "halt", "abort")
+RETRIES: Final = ("reject", "retry", "retry_different")
+"""What a rejection with feedback means: the words are for the agent that does the work again."""
 
 
 class Answer(NamedTuple):
@@ -106,7 +108,7 @@ def rejection(
     shown = _shown(view, question)
     if question.kind == "by_hand":
         return Answer(ManualWorkDone(question.path, by, feedback, failed=True), "rejected", shown)
-    words = ("abort", *NO) if abort else NO
+    words = ("abort", *NO) if abort else (*RETRIES, *NO) if feedback else NO
     action = next((word for word in words if word in question.actions), None)
     if action is None:
         raise ConfigurationError(
