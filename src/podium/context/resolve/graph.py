@@ -11,6 +11,7 @@ from podium.context.resolve.java import JavaResolver
 from podium.context.resolve.python import PythonResolver
 from podium.context.resolve.rust import RustResolver
 from podium.context.resolve.script import ScriptResolver
+from podium.context.resolve.standard import is_standard
 from podium.fast_dataclass import dataclass
 
 CONFIGS: Final = ("go.mod", "Cargo.toml", "package.json", "tsconfig.json", "jsconfig.json")
@@ -83,14 +84,16 @@ class ImportGraph:
                 seen.add((target, "package"))
                 yield Edge(path, target, "package", 1, facts.package)
 
-    def unresolved(self, path: str) -> Iterator[ImportFact]:
-        """The imports of a file that no file of the project answers."""
+    def foreign_imports(self, path: str) -> Iterator[ImportFact]:
+        """The imports of a file that no file of the project answers, without those of the standard library."""
         facts = self._facts.get(path)
         resolver = None if facts is None else self._resolvers.get(facts.language)
         if facts is None or resolver is None:
             return
         for imported in facts.imports:
-            if not any(True for _ in resolver.resolve(path, imported)):
+            if not is_standard(facts.language, imported.module) and not any(
+                True for _ in resolver.resolve(path, imported)
+            ):
                 yield imported
 
     def edges(self) -> Iterator[Edge]:
