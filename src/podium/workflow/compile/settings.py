@@ -39,6 +39,7 @@ def settings(context: CompileContext, step: StepOrGate, role: Role | None = None
     own_sandbox = role.sandbox if role is not None else None
     return StepSettings(
         dir=context.value(step.dir, step.at("dir")),
+        base=context.value(step.base, step.at("base")) if isinstance(step, Step) else None,
         env=(*file.env, *context.values(step.env, step.at("env"))),
         secrets=step.secrets,
         network=network(context, step, role),

@@ -41,6 +41,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     "protect": ("agent", "run", *_BLOCK_VERBS),
     "workspace": ("agent", "run", "review"),
     "memory": ("agent", "run"),
+    "base": ("agent", "run"),
     "dir": ("agent", "run", "review", "wait"),
     **dict.fromkeys(("sandbox", "network", "secrets", "env", "recovery"), _PROCESS_VERBS),
     "runs_on": ("agent", "run", "review"),
@@ -195,6 +196,9 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         yield from _check_literal_prompt(step)
     if step.workspace is not None and step.workspace.hide:
         yield from _check_hide(step)
+    if step.base is not None and step.agent == "human":
+        message = '"base" cannot be used with "agent: human": a person works on the files of the run'
+        yield FieldFault(5, step.at("base"), message)
     if step.memory is not None and step.agent == "human":
         message = '"memory" cannot be used with "agent: human": a person works where no memory is mounted'
         yield FieldFault(5, step.at("memory"), message, "people edit a memory with podium memory edit")
