@@ -88,6 +88,8 @@ class ContextSettings:
     budget: int | None = None
     strategy: Value = None
     """A preset of parts to pack."""
+    command: tuple[Value, ...] = ()
+    """A program whose output is packed in place of a preset."""
     target: tuple[Value, ...] = ()
     """What the step is about; () is its `touches`."""
     depth: Literal["minimal", "balanced", "full"] | None = None

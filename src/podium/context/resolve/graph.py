@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -11,11 +12,18 @@ from podium.context.resolve.java import JavaResolver
 from podium.context.resolve.python import PythonResolver
 from podium.context.resolve.rust import RustResolver
 from podium.context.resolve.script import ScriptResolver
-from podium.context.resolve.standard import is_standard
 from podium.fast_dataclass import dataclass
 
 CONFIGS: Final = ("go.mod", "Cargo.toml", "package.json", "tsconfig.json", "jsconfig.json")
 """Names of files that say how imports are resolved."""
+_NODE: Final = frozenset(
+    "assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs "
+    "http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream "
+    "string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib".split()
+)
+_RUST: Final = frozenset({"std", "core", "alloc", "proc_macro", "test"})
+_RUST_PATHS: Final = frozenset({"crate", "self", "super"})
+_JAVA: Final = ("java.", "javax.", "jdk.", "sun.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +121,22 @@ class ImportGraph:
             if edge.target in aims and edge.source not in aims:
                 counts[edge.source] = counts.get(edge.source, 0) + edge.names
         return counts
+
+
+def is_standard(language: str, module: str) -> bool:
+    """Whether a module comes with the language, so that no package has to be installed for it."""
+    first = module.split("/", maxsplit=1)[0]
+    match language:
+        case "python":
+            return not module.startswith(".") and module.split(".", maxsplit=1)[0] in sys.stdlib_module_names
+        case "typescript" | "javascript":
+            return module.startswith("node:") or first in _NODE
+        case "go":
+            # The path of a package that is fetched begins with the name of a host.
+            return "." not in first
+        case "rust":
+            return module.split("::", maxsplit=1)[0] in _RUST | _RUST_PATHS
+        case "java":
+            return module.startswith(_JAVA)
+        case _:
+            return False

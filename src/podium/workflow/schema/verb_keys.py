@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import File
-from podium.workflow.schema.parts import Git, Wait
+from podium.workflow.schema.parts import Git, StrategyCommand, Wait
 from podium.workflow.schema.reader import FieldFault
 from podium.workflow.schema.scalars import DONE
 from podium.workflow.schema.step import Feature, Gate, Step, StepOrGate
@@ -208,6 +208,9 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
 
 def _check_hide(step: Step) -> Iterator[FieldFault]:
     """Hiding files needs a workspace of the agent's own."""
+    if step.context is not None and isinstance(step.context.strategy, StrategyCommand):
+        message = "the program of context.strategy reads all files, so it cannot be together with hide"
+        yield FieldFault(5, step.at("context", "strategy"), message, "use a preset")
     place = step.at("workspace", "hide")
     if step.verb != "agent":
         message = f'"hide" belongs to agents: a "{step.verb}" step sees the whole tree'
