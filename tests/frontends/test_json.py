@@ -122,6 +122,7 @@ CASES: dict[str, Case] = {
     "init": (None, ("init", "--template", "mvp", "--yes", "--json"), "init"),
     "prompt": (None, ("prompt", "told.yaml", "write", "--json"), "prompt"),
     "context": (None, ("context", "packed.yaml", "write", "--json"), "context"),
+    "deps": (None, ("deps", "--json"), "deps"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
     "test": (with_tests, ("test", "--json"), "tests"),

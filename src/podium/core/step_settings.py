@@ -88,6 +88,8 @@ class ContextSettings:
     budget: int | None = None
     strategy: Value = None
     """A preset of parts to pack."""
+    command: tuple[Value, ...] = ()
+    """A program whose output is packed in place of a preset."""
     target: tuple[Value, ...] = ()
     """What the step is about; () is its `touches`."""
     depth: Literal["minimal", "balanced", "full"] | None = None
@@ -104,6 +106,8 @@ class StepSettings:
 
     dir: Value = None
     """Where processes start, in the workspace; None is its root."""
+    base: Value = None
+    """The branch, tag or commit at which an attempt works; None is the files of the run."""
     env: tuple[Value, ...] = ()
     """Names of variables that are passed on, and NAME=VALUE for those that are set."""
     secrets: tuple[str, ...] = ()
@@ -142,7 +146,7 @@ class WorkflowConfig:
     """Whether steps change the project itself unless they say otherwise."""
 
 
-FILLED_IN: Final = ("dir", "env", "protect", "sandbox", "workspace", "context")
+FILLED_IN: Final = ("dir", "base", "env", "protect", "sandbox", "workspace", "context")
 """The settings that may contain inserts."""
 
 

@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "simulate": "Simulate a workflow without agents, network or cost.",
     "prompt": "Print the prompt of a step, or one that a run sent.",
     "context": "Show which files are packed into the prompt of a step, and why.",
+    "deps": "Show which components import each other, and which needs are missing.",
     "test": "Test workflows with scripted or recorded agents.",
     "runs": "List the runs of this project, newest first.",
     "show": "Show a run: its steps, open questions and next commands.",
@@ -74,7 +75,7 @@ COMMANDS: Final = {
 }
 GROUPS: Final = {
     "author": frozenset(
-        "init validate resolve convert graph plan simulate prompt context test schema roles".split()
+        "init validate resolve convert graph plan simulate prompt context deps test schema roles".split()
     ),
     "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
     "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
@@ -85,13 +86,15 @@ GROUPS: Final = {
 """The folder in which the module of a command is."""
 MODULES: Final = {"raise": "raise_limit"}
 """Commands whose name is a word of Python."""
+ALIASES: Final = {"analyze-deps": "deps"}
+"""Other names of commands, which are not listed."""
 HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo rerun fork run-step watch serve",
     "Watch": "runs logs events",
     "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
     "Look back": "diff costs report metrics history memory export verify",
-    "Write and check workflows": "validate plan simulate test graph prompt context resolve convert roles schema",
+    "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
     "Agents and the machine": "agents doctor gc",
 }
 """What `podium --help` lists, in this order."""
@@ -108,6 +111,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module = _imported(module_of(cmd_name))
@@ -117,7 +121,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] in COMMANDS or args[0].startswith("-"):
+        if args[0] in COMMANDS or args[0] in ALIASES or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         # Imported here: most calls name a command that exists.
         from podium.workflow.problems import nearest

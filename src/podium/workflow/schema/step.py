@@ -209,6 +209,7 @@ class Step(StepOrGate):
     touches: Globs | None = None
     workspace: WorkspaceMap | None = None
     memory: MemoryName | None = None
+    base: str | None = None
     recovery: Literal["rerun", "ask"] | None = None
 
     @cached_property
