@@ -48,6 +48,8 @@ class AgentExchange:
     hidden: HiddenFiles | None = None
     """The files that the agent may not see; None if it may see all."""
     argv: tuple[str, ...] = ()
+    has_tools: bool = False
+    """Whether it can call the tools of a step, such as `ask`."""
     guidance: tuple[str, ...] = ()
     """What people told it while it worked."""
     last_progress: Progress | None = None
@@ -85,6 +87,16 @@ class AgentAttempt:
     @property
     def work(self) -> AgentWork:
         return self.task.agent_work
+
+    @property
+    def has_tools(self) -> bool:
+        return self.exchange.has_tools
+
+    @property
+    def drops_changes(self) -> bool:
+        """Whether the answer is all that counts: for a judge, and for a member of a team that may change nothing."""
+        team = self.work.team
+        return self.verb.judge or (team is not None and team.only_answers)
 
     @property
     def disputed(self) -> tuple[Mapping[str, Any], ...]:

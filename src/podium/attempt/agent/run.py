@@ -174,7 +174,7 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
         rules = ", ".join(f"{name} ({count})" for name, count in attempt.exchange.removed.items())
         attempt.activity.report([note(f"redacted from the prompt (looks like a secret): {rules}")])
     await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
-    kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
+    kind: Literal["clone", "checkout"] = "checkout" if attempt.drops_changes else "clone"
     tree = await to_thread.run_sync(_review_tree, attempt, worker) if attempt.verb.judge else None
     await host.write_files()
     async with (
