@@ -10,6 +10,7 @@ from typing import Any, Final
 from podium.attempt.activity import AGENT_FILES, ActivityLog
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.host import Host
+from podium.attempt.step_tools.tools import StepTools
 from podium.attempt.workspace.hidden import HiddenFiles
 from podium.context.manifest import Pack
 from podium.core.events import AttemptStarted
@@ -50,6 +51,8 @@ class AgentExchange:
     argv: tuple[str, ...] = ()
     has_tools: bool = False
     """Whether it can call the tools of a step, such as `ask`."""
+    tools: StepTools | None = None
+    """What it said by these tools."""
     guidance: tuple[str, ...] = ()
     """What people told it while it worked."""
     last_progress: Progress | None = None

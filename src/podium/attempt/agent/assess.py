@@ -12,7 +12,7 @@ from podium.attempt import artifacts
 from podium.attempt.agent import quality_gate
 from podium.attempt.agent import usage as accounting
 from podium.attempt.agent.agent_attempt import AgentAttempt
-from podium.attempt.agent.team_answer import team_answer
+from podium.attempt.agent.team_answer import words_for_team
 from podium.attempt.agent.tests_changed import claims_in
 from podium.attempt.agent.verdict import BINDING, accepted_tests, verdict_of
 from podium.attempt.change_policy import objection, protected
@@ -59,6 +59,9 @@ async def assess(attempt: AgentAttempt, workspace: Workspace, finished: Finished
     assert result is not None
     if attempt.verb.judge:
         end = await _verdict(attempt, result)
+    elif _blocked_by_tool(attempt, result):
+        why = "" if attempt.exchange.tools is None else attempt.exchange.tools.blocked
+        end = await assess_work(attempt, workspace, replace(result, trouble="blocked", detail=why))
     elif _says_blocked(result):
         why = result.text.strip().removeprefix(BLOCKED).strip()
         end = await assess_work(attempt, workspace, replace(result, trouble="blocked", detail=why))
@@ -83,6 +86,11 @@ def _says_blocked(result: AgentResult) -> bool:
     """Whether the answer starts with the BLOCKED marker (R137); one in the middle of a text does not count."""
     before, _, why = result.text.strip().partition(BLOCKED)
     return result.trouble in (None, "malformed") and not before and bool(why.strip())
+
+
+def _blocked_by_tool(attempt: AgentAttempt, result: AgentResult) -> bool:
+    tools = attempt.exchange.tools
+    return tools is not None and bool(tools.blocked) and result.trouble in (None, "malformed")
 
 
 def _agent_facts(attempt: AgentAttempt, result: AgentResult) -> AttemptResult:
@@ -184,7 +192,8 @@ async def _kept_files(attempt: AgentAttempt, value: Any) -> AttemptResult:
 
 async def _assess_member(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
     """The work of one who may belong to a team: an attempt that asks somebody is kept and not judged."""
-    result, words = team_answer(attempt, result)
+    result = _with_lost_asks(attempt, result)
+    result, words = words_for_team(attempt, result)
     if isinstance(words, OutputFault):
         end = _refused(attempt, result, "contract", words.message, malformed=True)
         return replace(end, tree=attempt.started.start)
@@ -194,6 +203,17 @@ async def _assess_member(attempt: AgentAttempt, workspace: Workspace, result: Ag
         end = await assess_work(attempt, workspace, result, is_asking=bool(words.asks))
     asks = words.asks if end.kind == "asked" else ()
     return replace(end, asks=asks, notes=words.notes, so_far=words.so_far if asks else "")
+
+
+def _with_lost_asks(attempt: AgentAttempt, result: AgentResult) -> AgentResult:
+    """Name what an attempt asked that then failed: it may have gone on after the ask, so nobody was asked."""
+    tools = attempt.exchange.tools
+    if tools is None or not tools.asks or result.trouble in (None, "malformed"):
+        return result
+    names = ", ".join(f'{ask.to}: "{ask.question[:200]}"' for ask in tools.asks)
+    return replace(
+        result, detail=f"{result.detail or result.trouble}; it had asked {names}, which was not sent"
+    )
 
 
 async def _only_answer(attempt: AgentAttempt, result: AgentResult, *, is_asking: bool) -> AttemptEnded:

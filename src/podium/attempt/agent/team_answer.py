@@ -11,17 +11,20 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
+from podium.attempt.step_tools.limits import (
+    MAX_ASKS,
+    MAX_NOTE,
+    MAX_NOTES,
+    MAX_QUESTION,
+    MAX_SO_FAR,
+    team_text,
+)
 from podium.core.payloads import Ask, Note
 from podium.ports.agent import AgentResult
 from podium.workflow.contracts.contract import OutputFault
 from podium.workflow.contracts.single_json import NotOneValue, fenced_json, one_json
 
 KEYS: Final = frozenset({"ask", "note", "so_far", "answer"})
-MAX_ASKS: Final = 5
-MAX_QUESTION: Final = 8_000
-MAX_NOTES: Final = 20
-MAX_NOTE: Final = 2_000
-MAX_SO_FAR: Final = 2_000
 
 
 class TeamAnswer(NamedTuple):
@@ -33,7 +36,23 @@ class TeamAnswer(NamedTuple):
 NOTHING: Final = TeamAnswer()
 
 
-def team_answer(attempt: AgentAttempt, result: AgentResult) -> tuple[AgentResult, TeamAnswer | OutputFault]:
+def words_for_team(
+    attempt: AgentAttempt, result: AgentResult
+) -> tuple[AgentResult, TeamAnswer | OutputFault]:
+    """The answer without what is for the team, and what is for the team: by tools, else in the answer."""
+    tools = attempt.exchange.tools
+    if tools is None or not (tools.asks or tools.notes):
+        return _answer_for_team(attempt, result)
+    words = TeamAnswer(tuple(tools.asks), tuple(tools.notes), tools.so_far)
+    if tools.asks and result.trouble == "malformed":
+        # The answer of an attempt that asks is not judged.
+        result = replace(result, trouble=None, detail="")
+    return result, words
+
+
+def _answer_for_team(
+    attempt: AgentAttempt, result: AgentResult
+) -> tuple[AgentResult, TeamAnswer | OutputFault]:
     """The answer without what is for the team, and what is for the team."""
     if attempt.work.team is None or result.trouble not in (None, "malformed"):
         return result, NOTHING
@@ -44,7 +63,7 @@ def team_answer(attempt: AgentAttempt, result: AgentResult) -> tuple[AgentResult
         answer = TeamAnswer(
             tuple(_ask(each) for each in _listed(value.get("ask"), "ask", MAX_ASKS)),
             tuple(_note(each) for each in _listed(value.get("note"), "note", MAX_NOTES)),
-            _text(value.get("so_far") or "", "so_far", MAX_SO_FAR),
+            team_text(value.get("so_far") or "", "so_far", MAX_SO_FAR),
         )
     except ValueError as error:
         return result, OutputFault(str(error), malformed=True)
@@ -84,8 +103,8 @@ def _ask(value: Any) -> Ask:
     files = value.get("files") or []
     if not isinstance(files, list) or not all(isinstance(path, str) for path in files):
         raise ValueError("ask.files: it must be a list of paths")
-    to = _text(value.get("to"), "ask.to", 200)
-    question = _text(value.get("question"), "ask.question", MAX_QUESTION)
+    to = team_text(value.get("to"), "ask.to", 200)
+    question = team_text(value.get("question"), "ask.question", MAX_QUESTION)
     if not to or not question:
         raise ValueError("ask: both a name and a question are needed")
     return Ask(to, question, tuple(files[:20]))
@@ -93,15 +112,9 @@ def _ask(value: Any) -> Ask:
 
 def _note(value: Any) -> Note:
     if isinstance(value, str):
-        return Note(_text(value, "note", MAX_NOTE))
+        return Note(team_text(value, "note", MAX_NOTE))
     if not isinstance(value, Mapping) or not value.keys() <= {"text", "to"}:
         raise ValueError('note: it must have the form {"text": TEXT, "to": NAME}')
-    return Note(_text(value.get("text"), "note.text", MAX_NOTE), _text(value.get("to") or "", "note.to", 200))
-
-
-def _text(value: Any, name: str, most: int) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{name}: it must be a text")  # noqa: TRY004 (one kind of error for all faults of an answer)
-    if len(value) > most:
-        raise ValueError(f"{name}: it has {len(value)} characters; at most {most} are possible")
-    return value.strip()
+    return Note(
+        team_text(value.get("text"), "note.text", MAX_NOTE), team_text(value.get("to") or "", "note.to", 200)
+    )
