@@ -11,9 +11,12 @@ from typing import Any, Literal, TypeAlias
 
 from podium.core.payloads import (
     Amounts,
+    Ask,
     ChosenRoute,
     MemoryChange,
+    Note,
     RefusedMember,
+    Reply,
     Result,
     Verdict,
 )
@@ -21,6 +24,7 @@ from podium.core.run_events import (
     CancelAsked,
     GuidanceGiven,
     LimitRaised,
+    NoteLeft,
     RunEnded,
     RunPaused,
     RunRecovered,
@@ -33,7 +37,7 @@ from podium.fast_dataclass import dataclass
 __all__ = [
     "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptQueued",
     "AttemptStarted", "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
-    "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised",
+    "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised", "NoteLeft",
     "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted",
     "SignalReceived", "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded",
     "WaitStarted"
@@ -62,7 +66,7 @@ class StepEntered:
     about: str = ""
     """For a question or advice: the rule or situation that it is about; for `finally`: how the body ended; else its `log`."""
     target: int = -1
-    """For advice: the child that was about to be entered."""
+    """For advice: the child that was about to be entered. For a member: the number of the ask, or -1 for `when_done`."""
     claim: tuple[str, ...] = ()
     """Globs of the files that no parallel sibling may change until the work of this child is merged."""
     after: tuple[int, ...] = ()
@@ -100,6 +104,8 @@ class AttemptStarted:
     """Written by earlier versions only, which claimed files for an attempt; now StepEntered has the claim."""
     reused: bool = False
     """True if no work is done: the attempt reuses the result of an earlier run, and nothing is reserved for it."""
+    notes: tuple[int, ...] = ()
+    """The notes that the attempt is the first of its step to get, as numbers in the order in which they were left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +134,11 @@ class AttemptEnded:
     """Changed files that are accepted only if a person allows it; nothing else is wrong with them."""
     memory: MemoryChange | None = None
     """What the attempt did to the memory of its step; it counts if the step passes with this attempt."""
+    asks: tuple[Ask, ...] = ()
+    """Only for an attempt that `asked`: whom and what, in order."""
+    notes: tuple[Note, ...] = ()
+    so_far: str = ""
+    """What an attempt that `asked` wants to be told when it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +176,10 @@ class AttemptDoubted:
 class AttemptQueued:
     at: Millis
     path: Address
-    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent", "judged", "lost"]
+    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent", "judged", "lost", "answered"]
     feedback: tuple[Address, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    """What came of each ask of the last attempt, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +386,14 @@ InstanceEvent: TypeAlias = (
     | StepEnded
 )
 RunEvent: TypeAlias = (
-    RunStarted | CancelAsked | RunPaused | RunResumed | GuidanceGiven | LimitRaised | RunRecovered | RunEnded
+    RunStarted
+    | CancelAsked
+    | RunPaused
+    | RunResumed
+    | GuidanceGiven
+    | NoteLeft
+    | LimitRaised
+    | RunRecovered
+    | RunEnded
 )
 Event: TypeAlias = InstanceEvent | RunEvent

@@ -28,6 +28,7 @@ from podium.core.events import (
     JoinEnded,
     JumpAsked,
     LimitRaised,
+    NoteLeft,
     RunPaused,
     RunRecovered,
     RunResumed,
@@ -55,10 +56,12 @@ from podium.core.messages import (
     Resume,
     Signal,
     Start,
+    Tell,
 )
 from podium.core.model import Block, Call, Wait
 from podium.core.queries.computed import entered
 from podium.core.queries.graph import actions_of, body_of, order_of, workflow_of
+from podium.core.queries.mailboxes import unknown_mailbox
 from podium.core.state import Leaf, Scope, State
 from podium.core.types import Address, Millis
 
@@ -78,7 +81,7 @@ def handle(state: State, message: Message, now: Millis) -> Handled:
     if state.started is None:
         return Refusal("not_started", "the run has not been started")
     match message:
-        case Approve() | Signal() | Cancel() | Jump() | Pause() | Resume() | Guide() | RaiseLimit():
+        case Approve() | Signal() | Cancel() | Jump() | Pause() | Resume() | Guide() | Tell() | RaiseLimit():
             if state.ended is not None:
                 return Refusal("ended", f"the run has ended: {state.ended.status}")
             return _command(state, message, now)
@@ -200,7 +203,9 @@ def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
 
 
 def _command(
-    state: State, message: Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit, now: Millis
+    state: State,
+    message: Approve | Signal | Cancel | Jump | Pause | Resume | Guide | Tell | RaiseLimit,
+    now: Millis,
 ) -> Handled:
     match message:
         case Approve():
@@ -217,6 +222,9 @@ def _command(
             return (RunResumed(now, message.by),) if state.paused else ()
         case Guide():
             return (GuidanceGiven(now, message.by, message.text),)
+        case Tell():
+            why = unknown_mailbox(state, message.to)
+            return Refusal("no_step", why) if why else (NoteLeft(now, message.by, message.to, message.text),)
         case RaiseLimit():
             return _raise_limit(state, message, now)
         case _:

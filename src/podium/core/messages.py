@@ -91,6 +91,15 @@ class Guide:
 
 
 @dataclass(frozen=True, slots=True)
+class Tell:
+    """Leave a note for a step, `deliver`, or for a member of its team, `deliver/qa`; the next attempt gets it."""
+
+    by: str
+    to: Address
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RaiseLimit:
     ledger: Address
     unit: Unit
@@ -107,5 +116,5 @@ class Refusal:
 Report: TypeAlias = (
     AttemptTaken | AttemptGuided | AttemptEnded | WaitEnded | FactsFound | JoinEnded | Fired | Recover
 )
-Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit
+Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | Tell | RaiseLimit
 Message: TypeAlias = Report | Command

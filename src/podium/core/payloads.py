@@ -244,6 +244,58 @@ class RefusedMember:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a worker asks a member of its team."""
+
+    to: str
+    question: str
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of an ask: the instance of the member that answers it, or why nobody was asked."""
+
+    to: str
+    path: Address = Address("")
+    refused: str = ""
+    is_known: bool = False
+    """True if the member had answered the same question about the same files before, and was not run again."""
+    by_engine: bool = False
+    """True if the worker had not asked: the member is asked before the work is judged (`when_done`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text that a worker leaves for a member of its team, or without `to` for all later workers of the run."""
+
+    text: str
+    to: str = ""
+
+
+class LeftNote(NamedTuple):
+    """A note as the run keeps it."""
+
+    text: str
+    to: Address
+    """The step, or the step and the member, that it is for; empty if it is for all later workers."""
+    by: str
+    """Who left it: the address of a step, or a person."""
+    attempt: int = 0
+    is_read: bool = False
+
+
+class Exchange(NamedTuple):
+    """One ask of a worker and what came of it."""
+
+    attempt: int
+    ask: Ask
+    reply: Reply
+    so_far: str = ""
+    """The worker's own words about how far it had come."""
+
+
 class StepFailure(NamedTuple):
     """A failed attempt of a step, which has its address without visits."""
 

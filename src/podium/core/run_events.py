@@ -50,6 +50,16 @@ class GuidanceGiven:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteLeft:
+    """A person left a note for a step or for a member of a team."""
+
+    at: Millis
+    by: str
+    to: Address
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class LimitRaised:
     at: Millis
     ledger: Address

@@ -30,15 +30,6 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamMember:
-    name: str
-    role: str | None = None
-    agent: str | None = None
-    asks: tuple[str, ...] = ()
-    touches: tuple[Value, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SandboxSettings:
     level: str | None = None
     image: Value = None

@@ -20,7 +20,8 @@ from podium.core.events import GuidanceGiven
 from podium.core.guidance import guidable
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Approve, Message, Recover, Refusal, Report, Signal
-from podium.core.state import State, is_parkable
+from podium.core.queries.pending import is_parkable
+from podium.core.state import State
 from podium.core.types import Address, Millis
 from podium.engine.inbox_files import InboxFiles, UnreadableAnswer
 from podium.engine.log import Log

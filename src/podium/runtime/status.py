@@ -6,7 +6,8 @@ from typing import Final
 
 from podium.core.effects import AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.model import Wait
-from podium.core.state import Scope, State, is_parkable
+from podium.core.queries.pending import is_parkable
+from podium.core.state import Scope, State
 from podium.errors import EXIT_WAITING
 
 BY_SIGNAL: Final = ("signal",)

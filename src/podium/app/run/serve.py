@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from podium.app.run.start import workflow_of
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
-from podium.core.state import State, next_due
+from podium.core.queries.pending import next_due
+from podium.core.state import State
 from podium.core.types import Millis
 from podium.errors import PodiumError
 from podium.fast_dataclass import dataclass

@@ -9,8 +9,8 @@ from typing import Any
 from podium.core.decide.entry import start_of
 from podium.core.events import ApprovalAsked, ApprovalGiven, Event, StepEnded
 from podium.core.messages import Approve, Jump, Refusal
-from podium.core.model import Block, Call, Gates, Human, Oversight, Review
-from podium.core.policy import PolicyRule
+from podium.core.model import Block, Call, Gates, Human, Review
+from podium.core.policy import Oversight, PolicyRule
 from podium.core.queries.disputes import ACCEPTED, accepted_by_person, disputes_shown_to
 from podium.core.queries.evaluate import try_evaluate, try_fill
 from podium.core.queries.graph import NO_VERDICT, body_of, workflow_of

@@ -16,7 +16,7 @@ from podium.core.events import Event, RunEvent
 from podium.core.evolve import endings, joins, leaves, scopes
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Call, Step, Workflow
-from podium.core.payloads import CarriedSpend
+from podium.core.payloads import CarriedSpend, LeftNote
 from podium.core.persistent_map import PersistentMap
 from podium.core.queries.computed import entered_call
 from podium.core.queries.graph import order_of_verb
@@ -97,6 +97,7 @@ def _apply(state: State, event: Event) -> State:
             | events.RunPaused()
             | events.RunResumed()
             | events.GuidanceGiven()
+            | events.NoteLeft()
             | events.LimitRaised()
             | events.RunRecovered()
             | events.RunEnded()
@@ -118,6 +119,8 @@ def _apply_to_run(state: State, event: RunEvent) -> State:
             return state._replace(paused=False)
         case events.GuidanceGiven():
             return state._replace(guidance=(*state.guidance, event.text))
+        case events.NoteLeft():
+            return state._replace(notes=(*state.notes, LeftNote(event.text, event.to, event.by)))
         case events.LimitRaised():
             return _raise_limit(state, event)
         case events.RunRecovered():

@@ -29,14 +29,16 @@ from podium.core.events import (
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Agent, Human
 from podium.core.payloads import RefusedMember, RunMemory, StepFailure
+from podium.core.queries.mailboxes import left_notes, mark_read
 from podium.core.queries.memories import memory_of
 from podium.core.queries.step_failures import failing_step
 from podium.core.queries.steps import upgrade_after, upgraded
+from podium.core.queries.teams import exchanges_after
 from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
 from podium.core.types import MEMORY_FACTS, MERGE_MEMORY, Address, AnswerKind, MicroUsd, Millis, Tree
 
 FAILURES_KEPT = 64
-ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked")
+ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked", "asked")
 """The kinds of answers that come with a price if the agent reports prices at all."""
 
 
@@ -54,6 +56,7 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
         outcome_unknown=False,
         join_status=None,
         guidance=event.guidance or leaf.guidance,
+        notes=(*leaf.notes, *event.notes),
     )
     state.instances.put(event.path, working)
     state.pending.put(("attempt", event.path), RunAttempt(event, by_hand))
@@ -61,6 +64,7 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
         queue_head=head,
         busy=state.busy + (not by_hand),
         guidance=guidance.after_start(state.guidance, event) if event.guidance else state.guidance,
+        notes=mark_read(state.notes, event.notes) if event.notes else state.notes,
     )
 
 
@@ -85,12 +89,16 @@ def end_attempt(state: State, event: AttemptEnded) -> State:
         state = state._replace(failures=(*state.failures, failure)[-FAILURES_KEPT:])
     uncounted = _count_uncounted(leaf.uncounted, event)
     uncounted = uncounted._replace(repeated=uncounted.repeated + 1 if _is_repeated(leaf.answer, event) else 0)
-    answered_leaf = leaf._replace(phase=phase, answer=event, uncounted=uncounted)
+    answered_leaf = leaf._replace(phase=phase, answer=event, uncounted=uncounted, member_tree=None)
     state.instances.put(event.path, answered_leaf)
     if not event.cost_known and event.kind in ANSWERED and isinstance(leaf.place.step.verb, Agent):
         state = _record_missing_price(state, leaf, event)
     if event.used.usd:
         _charge(state, event.path, event.used.usd)
+    if event.asks:
+        ledger.count_messages(state, leaf.place.ledger, len(event.asks))
+    if event.notes:
+        state = state._replace(notes=(*state.notes, *left_notes(state, leaf, event)))
     return state
 
 
@@ -179,8 +187,8 @@ def queue_attempt(state: State, event: AttemptQueued | RetryScheduled) -> State:
     if leaf.ticket >= 0:
         raise IllegalEvent(f"{event.path!r} is already in the queue")
     uncounted = leaf.uncounted
-    if event.why == "counted":
-        # A counted try gets the full number of transient and repair tries again.
+    if event.why in ("counted", "answered"):
+        # A counted try, and one that goes on with answers, gets the full number of transient and repair tries again.
         uncounted = uncounted._replace(transient=0, repair=0)
     elif event.why == "granted":
         uncounted = uncounted._replace(transient=0, repair=0, granted=uncounted.granted + 1)
@@ -204,6 +212,7 @@ def queue_attempt(state: State, event: AttemptQueued | RetryScheduled) -> State:
         join_status=leaf.join_status if event.why == "ready" else None,
         feedback=(*leaf.feedback, *event.feedback),
         due=event.due if isinstance(event, RetryScheduled) else None,
+        exchanges=leaf.exchanges if isinstance(event, RetryScheduled) else exchanges_after(leaf, event),
     )
     if isinstance(event, RetryScheduled):
         state.instances.put(event.path, leaf)

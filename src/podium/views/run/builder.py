@@ -51,6 +51,7 @@ _Ignored: TypeAlias = (
     | events.CancelAsked
     | events.AttemptTaken
     | events.LimitRaised
+    | events.NoteLeft
     | events.FactsAsked
     | events.FactsFound
     | events.JoinQueued
@@ -251,11 +252,11 @@ class RunViewBuilder:
             case events.AttemptGuided():
                 self._guide(event.path, event.attempt, event.text, refused=event.refused)
             case events.AttemptQueued():
-                step = self._steps[event.path]
-                is_repair = event.why == "repair"
+                step, is_repair = self._steps[event.path], event.why == "repair"
                 changes: dict[str, Any] = {
                     "repairs": step.repairs + is_repair,
                     "repairing": step.repairing + 1 if is_repair else 0,
+                    "replied": tuple(reply.to for reply in event.replies),
                 }
                 if event.why == "fallback":
                     changes["passed_over"] = (*step.passed_over, as_text(step.result.get("message")))
@@ -302,7 +303,7 @@ class RunViewBuilder:
             case events.TimerFired():
                 paused = self._pending.get(event.path)
                 if paused is not None and paused.kind in ("quota", "retry"):
-                    del self._pending[event.path]
+                    self._pending.pop(event.path)
                     # A block has no worker of its own: its children are entered now.
                     worked = self._steps[event.path].worked
                     self._change(event.path, status="queued" if worked else "running")

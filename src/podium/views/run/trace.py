@@ -18,6 +18,7 @@ _Ignored: TypeAlias = (
     | events.RunRecovered
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.StepReopened

@@ -90,6 +90,8 @@ class StepView:
     repairing: int = 0
     """How many answer repairs the newest attempt consists of; 0 if it is not a repair."""
     guidance: tuple[GuidanceView, ...] = ()
+    replied: tuple[str, ...] = ()
+    """The members of the team with whose replies the newest attempt goes on."""
 
     if TYPE_CHECKING:
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core.model import Command, Fields, Git, Human, Oversight, Tests, Wait
+from podium.core.model import Command, Fields, Git, Human, Tests, Wait
+from podium.core.policy import Oversight
 from podium.core.types import Millis
 from podium.workflow.compile.values import CompileContext, present_fields
 from podium.workflow.defaults import POLL_EVERY

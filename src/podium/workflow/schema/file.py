@@ -68,6 +68,7 @@ class Agent(Raw):
     price: Price | None = None
     estimate: Estimate | None = None
     stall: Duration | None = None
+    step_tools: bool | None = None
     env: Texts = ()
     max_usd: Number | None = None
     resume: str | Texts | None = None

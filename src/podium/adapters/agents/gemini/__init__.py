@@ -12,6 +12,7 @@ AGENT: Final = AgentType(
     check="podium.adapters.agents.shared.model_list:check_gemini",
     make="podium.adapters.agents.gemini.agent:Gemini",
     capabilities=Capabilities(
+        step_tools="mcp",
         tools=True,
         continuity="session",
         price="priced",

@@ -23,6 +23,7 @@ from podium.adapters.agents.gemini import AGENT, CREDENTIALS, terminal
 from podium.adapters.agents.gemini.stream import GeminiConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.handover import task_context
+from podium.adapters.agents.shared.program_keys import OWN_SERVER
 from podium.adapters.agents.shared.settings import address, count, wrong
 from podium.credentials import key_names, missing
 from podium.errors import ConfigurationError
@@ -175,8 +176,18 @@ def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dic
         "hooksConfig": {"enabled": False},
         "skills": {"enabled": False},
         "experimental": {"enableAgents": False},
-        "mcp": {"allowed": []},
+        **_mcp(request),
     }
+
+
+def _mcp(request: AgentRequest) -> dict[str, Any]:
+    """The tools of the step are its only MCP server."""
+    server = request.tool_server
+    if server is None:
+        return {"mcp": {"allowed": []}}
+    headers = {"Authorization": f"Bearer {server.token}"}
+    entry = {"httpUrl": server.url, "headers": headers, "trust": True}
+    return {"mcp": {"allowed": [OWN_SERVER]}, "mcpServers": {OWN_SERVER: entry}}
 
 
 def _thinking(request: AgentRequest) -> dict[str, Any]:
