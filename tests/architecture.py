@@ -118,6 +118,7 @@ NAMED_AGENTS: Final = {
     "attempt/command/judge_tree.py": "files in a tree that steer agents, whichever agent judges it",
     "frontends/api/refine.py": "the local model of a loop without agents",
     "frontends/cli/options.py": "an example in a help text",
+    "frontends/mcp/client_entries.py": "the programs for whose settings it prints an entry",
     "testing/models/server.py": "vendors' APIs that the model server for tests speaks",
 }
 """Modules that may name agents in texts, with the reason."""

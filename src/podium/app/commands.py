@@ -57,11 +57,11 @@ class Commands:
             self._project, run, *commands, park=park, observer=observer or NO_OBSERVER, signals=signals
         )
 
-    def guide(self, run: RunId, command: Guide) -> Awaitable[GuidanceReply]:
+    def guide(self, run: RunId, command: Guide, *, channel: Channel = "cli") -> Awaitable[GuidanceReply]:
         """Send guidance to a run, and find out which of its agents get it."""
         from podium.app.run.send import guide
 
-        return guide(self._project, run, command)
+        return guide(self._project, run, command, channel=channel)
 
     def send(
         self,

@@ -103,6 +103,13 @@ class Queries:
 
         return exhibits(self._project, view, pending)
 
+    def artifacts(self, view: RunView, step: str) -> tuple[tuple[str, str], ...]:
+        """The stored files of the last visit of a step, by name, with their texts."""
+        from podium.app.query.exhibits import artifacts
+        from podium.views.run.view import steps_named
+
+        return tuple(artifacts(self._project, view, steps_named(view, step)[-1].path))
+
     def logs(
         self, run: RunId, step: str | None = None, *, failed: bool = False, live: bool = False
     ) -> tuple[LogFile, ...]:

@@ -62,6 +62,7 @@ COMMANDS: Final = {
     "cancel": "Cancel a run; its `finally` steps still run.",
     "serve": "Resume parked runs when they are due.",
     "ui": "Open the pages of this project in the browser.",
+    "mcp": "Give your own assistant tools for the runs of this project.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
     "memory": "List, show, edit and delete what runs remember.",
@@ -78,7 +79,7 @@ GROUPS: Final = {
     "author": frozenset(
         "init validate resolve convert graph plan simulate prompt context deps test schema roles".split()
     ),
-    "run": frozenset("demo run resume take raise rerun fork watch run-step serve ui".split()),
+    "run": frozenset("demo run resume take raise rerun fork watch run-step serve ui mcp".split()),
     "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
@@ -96,6 +97,7 @@ HEADINGS: Final = {
     "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
+    "Assistants and editors": "mcp",
     "Agents and the machine": "agents doctor gc",
 }
 """What `podium --help` lists, in this order."""
@@ -103,6 +105,10 @@ READ_ONLY_COMMANDS: Final = frozenset(
     {"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema", "metrics"}
 )
 """They only print, so a reader that closes the pipe early is not an error."""
+DECIDING_COMMANDS: Final = frozenset(
+    "run resume rerun fork watch serve approve reject answer guide signal jump pause cancel apply gc mcp".split()
+)
+"""Refused in a process of a step. `take` and `raise` check it themselves, since programs in Python call them too."""
 
 
 class LazyGroup(click.Group):
@@ -122,6 +128,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in DECIDING_COMMANDS and not ctx.resilient_parsing:
+            # Imported here: most calls only look.
+            from podium.app.inside_step import refuse_inside_step
+
+            refuse_inside_step(args[0])
         if args[0] in COMMANDS or args[0] in ALIASES or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         # Imported here: most calls name a command that exists.
