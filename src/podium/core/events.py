@@ -35,7 +35,8 @@ from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reaso
 from podium.fast_dataclass import dataclass
 
 __all__ = [
-    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptQueued",
+    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptLost",
+    "AttemptQueued",
     "AttemptStarted", "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
     "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised", "NoteLeft",
     "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted",
@@ -167,6 +168,15 @@ class AttemptGuided:
 
 @dataclass(frozen=True, slots=True)
 class AttemptDoubted:
+    at: Millis
+    path: Address
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLost:
+    """The process that performed the attempt is gone. The attempt counts in full and is performed again."""
+
     at: Millis
     path: Address
     attempt: int
@@ -366,6 +376,7 @@ InstanceEvent: TypeAlias = (
     | AttemptGuided
     | AttemptEnded
     | AttemptDoubted
+    | AttemptLost
     | AttemptQueued
     | RetryScheduled
     | WaitStarted

@@ -1,7 +1,7 @@
 """The messages a run receives: commands from people, and reports about effects.
 
-Reports about an effect are the events themselves (AttemptTaken, AttemptGuided, AttemptEnded, WaitEnded, FactsFound,
-JoinEnded); `handle` checks them against the pending effects and sets their time to that of the turn. A refusal is a value, not an event.
+Reports about an effect are the events themselves (AttemptTaken, AttemptGuided, AttemptEnded, AttemptLost, WaitEnded,
+FactsFound, JoinEnded); `handle` checks them against the pending effects and sets their time to that of the turn. A refusal is a value, not an event.
 """
 
 from __future__ import annotations
@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, TypeAlias
 
-from podium.core.events import AttemptEnded, AttemptGuided, AttemptTaken, FactsFound, JoinEnded, WaitEnded
+from podium.core.events import (
+    AttemptEnded,
+    AttemptGuided,
+    AttemptLost,
+    AttemptTaken,
+    FactsFound,
+    JoinEnded,
+    WaitEnded,
+)
 from podium.core.payloads import RunFacts
 from podium.core.types import Address, Millis, Tree, Unit
 from podium.fast_dataclass import dataclass
@@ -114,7 +122,15 @@ class Refusal:
 
 
 Report: TypeAlias = (
-    AttemptTaken | AttemptGuided | AttemptEnded | WaitEnded | FactsFound | JoinEnded | Fired | Recover
+    AttemptTaken
+    | AttemptGuided
+    | AttemptEnded
+    | AttemptLost
+    | WaitEnded
+    | FactsFound
+    | JoinEnded
+    | Fired
+    | Recover
 )
 Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | Tell | RaiseLimit
 Message: TypeAlias = Report | Command

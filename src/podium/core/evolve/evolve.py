@@ -77,6 +77,8 @@ def _apply(state: State, event: Event) -> State:
             return joins.apply_join(state, event)
         case events.AttemptDoubted():
             return leaves.doubt_attempt(state, event)
+        case events.AttemptLost():
+            return leaves.lose_attempt(state, event)
         case events.AttemptQueued() | events.RetryScheduled():
             return leaves.queue_attempt(state, event)
         case events.WaitStarted() | events.ApprovalAsked():

@@ -14,6 +14,7 @@ from podium.core.events import (
     AttemptDoubted,
     AttemptEnded,
     AttemptGuided,
+    AttemptLost,
     AttemptQueued,
     AttemptStarted,
     CancelOrdered,
@@ -139,6 +140,14 @@ def doubt_attempt(state: State, event: AttemptDoubted) -> State:
     answer = AttemptEnded(event.at, event.path, event.attempt, "error", reason="doubted", cost_known=False)
     state = _settle_attempt(state, leaf, event.attempt, replace(answer, cost_known=True))
     state.instances.put(event.path, leaf._replace(phase=phase, outcome_unknown=True, answer=answer))
+    return state
+
+
+def lose_attempt(state: State, event: AttemptLost) -> State:
+    """Book the call. The effect stays pending, and no other attempt is affected."""
+    if event.attempt != _leaf(state, event)[0].attempt:
+        raise IllegalEvent(f"attempt {event.attempt} of {event.path!r} is not in flight")
+    book_lost_attempt(state, event.path)
     return state
 
 

@@ -48,6 +48,7 @@ _WaitEvent: TypeAlias = (
 )
 _Ignored: TypeAlias = (
     events.RunRecovered
+    | events.AttemptLost
     | events.CancelAsked
     | events.AttemptTaken
     | events.LimitRaised
