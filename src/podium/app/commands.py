@@ -105,12 +105,21 @@ class Commands:
         feedback: str = "",
         details: Mapping[str, str] | None = None,
         tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that approves what a run asks, or takes another of the actions that the question offers."""
         from podium.app.run.answer import approval
 
         return approval(
-            self._project, run, step, by=by, action=action, feedback=feedback, details=details, tree=tree
+            self._project,
+            run,
+            step,
+            by=by,
+            action=action,
+            feedback=feedback,
+            details=details,
+            tree=tree,
+            how=how,
         )
 
     def rejection(
@@ -122,19 +131,27 @@ class Commands:
         feedback: str = "",
         abort: bool = False,
         tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that rejects what a run asks."""
         from podium.app.run.answer import rejection
 
-        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort, tree=tree)
+        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort, tree=tree, how=how)
 
     def value(
-        self, run: RunId, step: str | None = None, *, by: str, value: Any, tree: str | None = None
+        self,
+        run: RunId,
+        step: str | None = None,
+        *,
+        by: str,
+        value: Any,
+        tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that answers a question with a value."""
         from podium.app.run.answer import value_answer
 
-        return value_answer(self._project, run, step, by=by, value=value, tree=tree)
+        return value_answer(self._project, run, step, by=by, value=value, tree=tree, how=how)
 
     def preview_rerun(
         self,

@@ -261,6 +261,8 @@ class ApprovalGiven:
     tree: Tree | None = None
     reused: str = ""
     """The earlier run in which the person answered; empty if it was this one."""
+    how: str = ""
+    """How the answer came, such as terminal, command, file or web; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,6 +294,7 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
             message.answer,
             reviewed,
             message.reused,
+            message.how,
         ),
     )
 

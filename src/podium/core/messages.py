@@ -56,6 +56,8 @@ class Approve:
     tree: Tree | None = None
     reused: str = ""
     """The earlier run from which the engine takes the answer."""
+    how: str = ""
+    """How the answer came: terminal, command, file, python, web, mcp or the name of a channel; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

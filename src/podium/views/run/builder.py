@@ -166,6 +166,7 @@ class RunViewBuilder:
             cause=self._run_cause(),
             raised=() if started is None else started.run.raised,
             memories=dict(self._memories),
+            facts=None if started is None else started.run,
             series=series_view(started, ended, total),
         )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAli
 
 from podium.core.addresses import ROOT, without_visit
 from podium.core.events import ApprovalAsked
-from podium.core.payloads import RaisedLimit, Verdict
+from podium.core.payloads import RaisedLimit, RunFacts, Verdict
 from podium.core.types import ACTIONS, Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass, quick
@@ -256,6 +256,8 @@ class RunView(NamedTuple):
     """The variables of the run by the names that its author uses, as far as they have values."""
     folder: str = ""
     """The folder of the run, if its files are written."""
+    facts: RunFacts | None = None
+    """What was fixed when the run started."""
     series: SeriesView | None = None
     """Set if it continues another run as a new one, or is continued so."""
 
