@@ -123,8 +123,19 @@ class Site:
     @property
     def env(self) -> dict[str, str]:
         own = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
-        people = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.com"))}
-        return {**own, **people, "HOME": str(self.home), "PODIUM_USER": "ada", "BROWSER": "true", "LC_ALL": "C.UTF-8"}
+        people = {
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.com"))
+        }
+        return {
+            **own,
+            **people,
+            "HOME": str(self.home),
+            "PODIUM_USER": "ada",
+            "BROWSER": "true",
+            "LC_ALL": "C.UTF-8",
+        }
 
     def put(self, files: Mapping[str, str]) -> None:
         for name, text in files.items():
@@ -133,11 +144,19 @@ class Site:
             path.write_text(text, "utf-8")
 
     def git(self, *args: str) -> str:
-        return subprocess.run(["git", *args], cwd=self.root, env=self.env, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            ["git", *args], cwd=self.root, env=self.env, check=True, capture_output=True, text=True
+        ).stdout
 
     def podium(self, *args: str, ok: tuple[int, ...] = (0,)) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "podium", *args], cwd=self.root, env=self.env, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+            [sys.executable, "-m", "podium", *args],
+            cwd=self.root,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
         assert done.returncode in ok, f"{args}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -178,7 +197,11 @@ class Pages(NamedTuple):
 def pages_of(site: Site, *options: str) -> Iterator[Pages]:
     """`podium ui` as a process of its own."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "podium", "ui", "--no-browser", *options], cwd=site.root, env=site.env, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "podium", "ui", "--no-browser", *options],
+        cwd=site.root,
+        env=site.env,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert process.stdout is not None

@@ -1,7 +1,7 @@
 """The events of a run: the facts that are stored and from which everything else is computed.
 
-Every decision is exactly one event, so that a crash cannot leave half a decision in the log. An event has the time of
-its turn; the store adds the rest in an envelope. Fields are JSON values or records.
+Every decision is one event, so that a crash cannot leave half a decision in the log. An event has the time of its turn; the
+store adds the rest in an envelope.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from podium.core.run_events import (
     LimitRaised,
     NoteLeft,
     RunEnded,
+    RunEvent,
     RunPaused,
     RunRecovered,
     RunResumed,
@@ -35,13 +36,11 @@ from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reaso
 from podium.fast_dataclass import dataclass
 
 __all__ = [
-    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptLost",
-    "AttemptQueued",
+    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptLost", "AttemptQueued",
     "AttemptStarted", "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
     "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised", "NoteLeft",
-    "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted",
-    "SignalReceived", "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded",
-    "WaitStarted"
+    "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted", "SignalReceived",
+    "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded", "WaitStarted"
 ]  # fmt: skip
 
 
@@ -397,16 +396,5 @@ InstanceEvent: TypeAlias = (
     | StepReopened
     | CancelOrdered
     | StepEnded
-)
-RunEvent: TypeAlias = (
-    RunStarted
-    | CancelAsked
-    | RunPaused
-    | RunResumed
-    | GuidanceGiven
-    | NoteLeft
-    | LimitRaised
-    | RunRecovered
-    | RunEnded
 )
 Event: TypeAlias = InstanceEvent | RunEvent

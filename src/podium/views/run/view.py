@@ -14,7 +14,7 @@ from podium.core.events import ApprovalAsked
 from podium.core.payloads import RaisedLimit, RunFacts, Verdict
 from podium.core.types import ACTIONS, Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
 from podium.errors import ConfigurationError
-from podium.fast_dataclass import dataclass, quick
+from podium.fast_dataclass import dataclass, quick, replacer
 from podium.views.run.labels import labelled, native_address
 from podium.views.run.why import Cause, cause_line
 
@@ -139,6 +139,13 @@ class StepView:
     @property
     def depth(self) -> int:
         return self.path.count("/") + self.path.count("[") + (self.role == "gates")
+
+
+with_end: Final = replacer(
+    StepView,
+    *("status", "outcome", "reason", "message", "exit", "degraded", "ended", "result"),
+    *("score", "tree", "cause"),
+)
 
 
 def with_guidance(
