@@ -11,7 +11,7 @@ import os
 import resource
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
@@ -111,7 +111,11 @@ class ContainerSandbox:
         name = f"podium-{secrets.token_hex(6)}"
         with _seccomp_options(self._engine) as calls:
             # Not `--rm`: if the engine's own clean-up is first, podman cannot read the exit code and reports 127.
-            options = (*calls, *self._engine.identity, network, *_options(policy, launch, name=name))
+            hidden = _cover(self._engine, policy.hidden)
+            options = (
+                *(*calls, *self._engine.identity, network),
+                *(*_options(policy, launch, name=name), *hidden, f"--workdir={launch.cwd}"),
+            )
             argv = (*_command(self._engine), "run", *options, self._image, *launch.argv)
             bounds = limits.bounds_of(policy, SCRATCH, cgroups.Groups())
             bounds = replace(bounds, main=partial(_main_process, self._engine, name, launch))
@@ -271,9 +275,13 @@ def _options(policy: SandboxPolicy, launch: Launch, *, name: str) -> Iterator[st
     for mount in sorted(mounts, key=lambda mount: len(mount.target.parts)):
         access = "" if mount.writable else ",ro"
         yield f"--mount=type=bind,source={mount.source},destination={mount.target}{access}"
-    for folder in policy.hidden:
-        yield from ("--tmpfs", f"{folder}:ro")
-    yield f"--workdir={launch.cwd}"
+
+
+def _cover(engine: Engine, folders: Iterable[Path]) -> Iterator[str]:
+    """An empty folder over each of these; podman would fill it with a copy of what it covers."""
+    empty = ",notmpcopyup" if engine.program.name == "podman" else ""
+    for folder in folders:
+        yield from ("--tmpfs", f"{folder}:ro{empty}")
 
 
 def _most_processes() -> str:
