@@ -225,6 +225,10 @@ class ApprovalAsked:
     escalate: Millis | None = None
     key: str = ""
     """A hash of the question's text."""
+    rule: str = ""
+    """The rule of a policy that asks, in words."""
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +242,10 @@ class ApprovalGiven:
     tree: Tree | None = None
     reused: str = ""
     """The earlier run in which the person answered; empty if it was this one."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence that was verified; it can be verified again."""
 
 
 @dataclass(frozen=True, slots=True)

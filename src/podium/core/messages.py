@@ -48,6 +48,10 @@ class Approve:
     tree: Tree | None = None
     reused: str = ""
     """The earlier run from which the engine takes the answer."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence; the sender to the core has verified it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,10 @@ class PolicyRule:
     by: tuple[str, ...] = ()
     approvals: int = 1
     veto: Millis = Millis(0)
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
+    text: str = ""
+    """The rule as people read it: the policy, the number of the rule, and its condition as written."""
 
 
 NO_LIMITS: Final = Limits()

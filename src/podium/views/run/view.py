@@ -175,6 +175,10 @@ class Pending(NamedTuple):
     """The name of the signal."""
     choices: tuple[str, ...] = ()
     """The values that a question takes, if they are listed."""
+    rule: str = ""
+    """The rule of a policy that asks, in words."""
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 class AgentView(NamedTuple):
@@ -375,6 +379,8 @@ def asked_question(event: ApprovalAsked, step: StepView) -> Pending:
         approvals=event.approvals,
         base=step.base,
         tree=event.tree,
+        rule=event.rule,
+        presence=event.presence,
     )
 
 
