@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from podium.core.state import State
     from podium.core.types import Millis
     from podium.ports.runtime import Park, RunCommand
+    from podium.views.evidence.decisions import Channel
 
 
 class Commands:
@@ -71,6 +72,7 @@ class Commands:
         observer: Observer | None = None,
         on_accepted: Callable[[], None] | None = None,
         signals: bool = True,
+        channel: Channel = "cli",
     ) -> Awaitable[SendResult]:
         """Send a command to the owner of a run, or become the owner; raises with the reason if it is refused."""
         from podium.app.run.drive import NO_OBSERVER
@@ -84,6 +86,7 @@ class Commands:
             observer=observer or NO_OBSERVER,
             on_accepted=on_accepted,
             signals=signals,
+            channel=channel,
         )
 
     def waiting_run(self, *, for_value: bool = False) -> RunId | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from podium.app.query.exhibits import Exhibit
     from podium.app.query.inbox import Question
     from podium.app.query.logs import LogFile
+    from podium.app.query.run_pages import Page
     from podium.app.run.cost_history import History
     from podium.core.hash_chain import Record, RunId
     from podium.core.model import Workflow
@@ -27,6 +28,23 @@ if TYPE_CHECKING:
 class Queries:
     def __init__(self, project: Project) -> None:
         self._project = project
+
+    def runs_page(
+        self,
+        *,
+        limit: int,
+        before: str = "",
+        status: Collection[str] = (),
+        workflow: str = "",
+        text: str = "",
+    ) -> Page:
+        """A page of the list of runs, with their number by status."""
+        from podium.app.query.run_pages import runs_page
+        from podium.app.query.shelf import Shelf
+
+        return runs_page(
+            Shelf(self._project), limit=limit, before=before, status=status, workflow=workflow, text=text
+        )
 
     def runs(
         self, limit: int | None = None, *, status: str | None = None, workflow: str | None = None

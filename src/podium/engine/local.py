@@ -111,6 +111,10 @@ class LocalRuntime:
                 log.close()
         return result if isinstance(result, Refusal) else Accepted()
 
+    def reply(self, run: RunId, key: str) -> Reply | None:
+        reply = self.store.reply(run, key)
+        return None if reply is None else decode_reply(reply)
+
     def withdraw(self, run: RunId, key: str) -> bool:
         # Only an owner reads commands, so none is half read while the lease is ours.
         try:
@@ -171,6 +175,9 @@ class LocalRuntime:
 
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         return read_records(self.store, run, after=after)
+
+    def stamp(self) -> int:
+        return self.store.stamp()
 
     async def wait(self, run: RunId, *, after: int) -> None:
         import anyio

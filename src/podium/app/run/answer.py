@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from podium.app.decide.sender import speaker_by
 from podium.app.query.inbox import open_questions
 from podium.app.query.runs import show
 from podium.core.hash_chain import RunId
@@ -165,7 +164,7 @@ def _takes_value(pending: Pending) -> bool:
 
 def speaker(by: str | None = None) -> str:
     """The name to record: as given, from $PODIUM_USER, or the login name."""
-    return by or os.environ.get("PODIUM_USER") or getpass.getuser()
+    return speaker_by("cli", by).name
 
 
 def view_of(project: Project, run: RunId) -> RunView:

@@ -343,7 +343,7 @@ def _forwarding(on_event: Callable[[Event], None], after: int) -> OnTurn:
 
 
 async def _send(facade: Project, run: RunId, answer: Answer) -> RunView:
-    await facade.commands.send(run, answer.message, signals=False)
+    await facade.commands.send(run, answer.message, signals=False, channel="python")
     return facade.queries.show(facade.queries.newest_of_series(run))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 import click
 
+from podium.app.decide.sender import wake
 from podium.app.project import Project
 from podium.app.run.answer import speaker
 from podium.app.run.drive import InterruptPrompt, Observer
@@ -22,7 +23,6 @@ from podium.core.model import ScopeVerb
 from podium.core.queries.steps import children_of
 from podium.core.state import State
 from podium.core.types import Millis
-from podium.frontends.cli.background import drive_in_background
 from podium.frontends.cli.live_display import Detail, Live
 from podium.frontends.cli.output import tell_data, tell_run
 from podium.frontends.cli.question import Pages, read_answer, tell_question
@@ -316,7 +316,7 @@ def send_command(
         )
         result = anyio.run(sending)
         if detach:
-            drive_in_background(project, run)
+            wake(project, run)
         if result.state is None:
             display.close()
             if as_json:
