@@ -247,6 +247,10 @@ class ApprovalAsked:
     escalate: Millis | None = None
     key: str = ""
     """A hash of the question's text."""
+    rule: str = ""
+    """The rule of a policy that asks, in words."""
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +266,10 @@ class ApprovalGiven:
     """The earlier run in which the person answered; empty if it was this one."""
     how: str = ""
     """How the answer came, such as terminal, command, file or web; empty if unknown."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence that was verified; it can be verified again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,6 +272,9 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     groups = dict(workflow_of(state, leaf.place).people)
     if not may_answer(request.by, message.by, groups):
         return Refusal("not_asked", f"{message.by} may not answer; only {', '.join(request.by)} may")
+    # Whoever says no needs no proof: work can be stopped from everywhere.
+    if request.presence and message.proof is None and message.action not in ("reject", "abort"):
+        return Refusal("presence", f"{message.path!r} needs the proof that {message.by} is present")
     if message.action == "approve" and has_approved(leaf.approvals, message.by):
         return Refusal("answered", f"{message.by} has already approved {message.path!r}")
     choices = step.output.choices
@@ -295,6 +298,8 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
             reviewed,
             message.reused,
             message.how,
+            message.opened,
+            message.proof,
         ),
     )
 

@@ -58,6 +58,10 @@ class Approve:
     """The earlier run from which the engine takes the answer."""
     how: str = ""
     """How the answer came: terminal, command, file, python, web, mcp or the name of a channel; empty if unknown."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence; the sender to the core has verified it."""
 
 
 @dataclass(frozen=True, slots=True)

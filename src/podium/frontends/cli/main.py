@@ -55,6 +55,7 @@ COMMANDS: Final = {
     "approve": "Approve what a run is waiting for.",
     "reject": "Reject what a run is waiting for, with a reason.",
     "answer": "Answer a question with a value.",
+    "notify": "Show or test the channels that tell people about runs.",
     "guide": "Send guidance to the agents of a run.",
     "signal": "Send a signal that a run is waiting for.",
     "jump": "Return a running run to an earlier step.",
@@ -80,7 +81,7 @@ GROUPS: Final = {
         "init validate resolve convert graph plan simulate prompt context deps test schema roles".split()
     ),
     "run": frozenset("demo run resume take raise rerun fork watch run-step serve ui mcp".split()),
-    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
+    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox notify".split()),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
     ),
@@ -94,7 +95,7 @@ HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo rerun fork run-step watch serve",
     "Watch": "ui runs logs events",
-    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
+    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel notify",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
     "Assistants and editors": "mcp",

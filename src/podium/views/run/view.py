@@ -184,6 +184,10 @@ class Pending(NamedTuple):
     """The name of the signal."""
     choices: tuple[str, ...] = ()
     """The values that a question takes, if they are listed."""
+    rule: str = ""
+    """The rule of a policy that asks, in words."""
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 class AgentView(NamedTuple):
@@ -386,6 +390,8 @@ def asked_question(event: ApprovalAsked, step: StepView) -> Pending:
         approvals=event.approvals,
         base=step.base,
         tree=event.tree,
+        rule=event.rule,
+        presence=event.presence,
     )
 
 

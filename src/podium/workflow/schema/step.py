@@ -122,6 +122,7 @@ class StepOrGate(Raw):
     show: Texts | None = None
     level: Level | None = None
     veto: DurationText | None = None
+    presence: bool | None = None
     by: TextList | None = None
     approvals: Positive | None = None
     notify: TextList | None = None
