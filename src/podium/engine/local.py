@@ -227,12 +227,18 @@ class LocalRuntime:
 
     def rebuild(self, run: RunId) -> None:
         from podium.engine.run_folder import RunFolder
+        from podium.engine.team_files import TeamFiles
 
         # Secrets were masked before anything was stored.
         mask = Mask()
         exporters = self._setup.exporters_of(self._head(run), mask)
         folder = RunFolder(self._paths.run_dir(run), mask, exporters=exporters)
-        folder.rebuild(events_of(self.events(run)))
+        events = events_of(self.events(run))
+        folder.rebuild(events)
+        # The mailboxes of a team need the workflow, which may be readable no more.
+        with suppress(PodiumError):
+            workflow = self._setup.prepare(self._head(run)).workflow
+            TeamFiles(self._paths.run_dir(run), run, workflow, self._paths.root).sync(events)
 
     def verify(self, run: RunId) -> LogCheck:
         from podium.engine.verify import verify
