@@ -26,6 +26,7 @@ from podium.core.types import Address, Millis
 from podium.engine.inbox_files import InboxFiles, UnreadableAnswer
 from podium.engine.log import Log
 from podium.engine.published_files import publish_results
+from podium.engine.team_files import TeamFiles
 from podium.errors import disk_fault
 from podium.ports.exporter import RunExporter
 from podium.ports.runtime import ManualWorkDone, OnTurn, Park
@@ -80,6 +81,7 @@ class RunLoop:
         self._wake = anyio.Event()
         self._timers = Timers()
         self._inbox = InboxFiles(host.state_dir, host.run, question_renderer(host.project), exporters)
+        self._team = TeamFiles(host.run_dir, host.run, run.workflow, host.project)
         self._running: dict[anyio.CancelScope, EffectKey] = {}
         """Manual work may be prepared and collected at the same time, so a key can occur twice."""
         self._read: set[int] = set()
@@ -166,6 +168,7 @@ class RunLoop:
         self._stop_unneeded()
         self._offer_guidance()
         self._inbox.sync(self._log.state)
+        self._team.sync(self._log.events)
         if self._on_turn is not None:
             self._on_turn(self._log)
 
@@ -277,6 +280,8 @@ class RunLoop:
                 self._report_refusal(answer.path, answer.reason)
             else:
                 self._post(answer, INBOX)
+        for dropped in self._team.collect():
+            self._store.post(self._log.run, dropped.key, commands.encode_command(dropped.note))
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return

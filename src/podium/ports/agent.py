@@ -123,6 +123,8 @@ class AgentRequest:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     tool_server: ToolServer | None = None
     """The tools of its step; None if it gets none, or cannot use them."""
+    has_settings: bool = False
+    """Whether the workspace has files that configure the program if it trusts them: `settings_files` of its type."""
     sandboxed: bool = False
     """Whether it runs in a sandbox. The one of its own program is not needed then, and may not work inside another."""
     brokered: bool = False

@@ -46,6 +46,8 @@ class Capabilities:
     """The files that `instructions: project` looks for in each folder, the first that exists; it needs that key."""
     step_tools: StepToolsBy | None = None
     """How it calls the tools of its step: as an MCP server, or by the command `podium-step`; None: not at all."""
+    settings_files: tuple[str, ...] = ()
+    """Files and folders of a workspace by which its program is configured if it trusts the workspace."""
     unsupported: Mapping[str, str] = field(default_factory=dict)
     """Keys that other agents have and this one cannot honour, each with the reason."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,10 +56,16 @@ def request_of(
         session=session,
         env=_keys(attempt.host, worker),
         tool_server=tool_server,
+        has_settings=_has_settings(worker, workspace),
         sandboxed=network.is_isolated(attempt.host, step),
         brokered=network.is_brokered(attempt.host, step),
         login=worker.installed.login() if worker.config.get("auth") == "login" else None,
     )
+
+
+def _has_settings(worker: ResolvedAgent, workspace: Workspace) -> bool:
+    names = worker.installed.type.capabilities.settings_files
+    return any(os.path.lexists(workspace.folder / name) for name in names)
 
 
 def schema_of(attempt: AgentAttempt) -> Mapping[str, Any] | None:

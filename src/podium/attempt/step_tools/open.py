@@ -124,7 +124,9 @@ def tool_files(server: ToolServer | None) -> dict[str, bytes]:
     if server is None:
         return {}
     words = (str(Path(sys.executable).resolve()), "-I", "-S", str(_script()))
-    return {f"{BIN}/podium-step": f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'.encode()}
+    # Programs hide variables with such names from the commands that their models run.
+    variables = shlex.join(("export", f"PODIUM_TOOLS={server.url}", f"PODIUM_TOOLS_TOKEN={server.token}"))
+    return {f"{BIN}/podium-step": f'#!/bin/sh\n{variables}\nexec {shlex.join(words)} "$@"\n'.encode()}
 
 
 def tool_reads(server: ToolServer | None) -> tuple[Path, ...]:

@@ -106,10 +106,6 @@ READ_ONLY_COMMANDS: Final = frozenset(
     {"runs", "show", "events", "logs", "costs", "diff", "inbox", "schema", "metrics"}
 )
 """They only print, so a reader that closes the pipe early is not an error."""
-DECIDING_COMMANDS: Final = frozenset(
-    "run resume rerun fork watch serve approve reject answer guide signal jump pause cancel apply gc mcp".split()
-)
-"""Refused in a process of a step. `take` and `raise` check it themselves, since programs in Python call them too."""
 
 
 class LazyGroup(click.Group):
@@ -129,11 +125,6 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] in DECIDING_COMMANDS and not ctx.resilient_parsing:
-            # Imported here: most calls only look.
-            from podium.app.inside_step import refuse_inside_step
-
-            refuse_inside_step(args[0])
         if args[0] in COMMANDS or args[0] in ALIASES or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         # Imported here: most calls name a command that exists.

@@ -128,6 +128,7 @@ class Record(Raw):
     stdout: bool | None = None
     reasoning: bool | None = None
     keep: Duration | None = None
+    inboxes: str | None = None
     link: str | None = None
 
 

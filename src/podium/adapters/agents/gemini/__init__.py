@@ -13,6 +13,7 @@ AGENT: Final = AgentType(
     make="podium.adapters.agents.gemini.agent:Gemini",
     capabilities=Capabilities(
         step_tools="mcp",
+        settings_files=(".gemini", ".agents"),
         tools=True,
         continuity="session",
         price="priced",
