@@ -61,6 +61,7 @@ COMMANDS: Final = {
     "cancel": "Cancel a run; its `finally` steps still run.",
     "serve": "Resume parked runs when they are due.",
     "mcp": "Give your own assistant tools for the runs of this project.",
+    "acp": "Use workflows as an agent in an editor.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
     "memory": "List, show, edit and delete what runs remember.",
@@ -77,7 +78,7 @@ GROUPS: Final = {
     "author": frozenset(
         "init validate resolve convert graph plan simulate prompt context test schema roles".split()
     ),
-    "run": frozenset("demo run resume take raise rerun fork watch run-step serve mcp".split()),
+    "run": frozenset("demo run resume take raise rerun fork watch run-step serve mcp acp".split()),
     "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
@@ -93,7 +94,7 @@ HEADINGS: Final = {
     "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph prompt context resolve convert roles schema",
-    "Assistants and editors": "mcp",
+    "Assistants and editors": "mcp acp",
     "Agents and the machine": "agents doctor gc",
 }
 """What `podium --help` lists, in this order."""
@@ -102,7 +103,7 @@ READ_ONLY_COMMANDS: Final = frozenset(
 )
 """They only print, so a reader that closes the pipe early is not an error."""
 DECIDING_COMMANDS: Final = frozenset(
-    "run resume rerun fork watch serve approve reject answer guide signal jump pause cancel apply gc mcp".split()
+    "run resume rerun fork watch serve approve reject answer guide signal jump pause cancel apply gc mcp acp".split()
 )
 """Refused in a process of a step. `take` and `raise` check it themselves, since programs in Python call them too."""
 
