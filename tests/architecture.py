@@ -118,6 +118,8 @@ NAMED_AGENTS: Final = {
     "attempt/command/judge_tree.py": "files in a tree that steer agents, whichever agent judges it",
     "frontends/api/refine.py": "the local model of a loop without agents",
     "frontends/cli/options.py": "an example in a help text",
+    "frontends/cli/main.py": "the command that is named like a protocol",
+    "frontends/cli/run/acp.py": "the protocol of editors, which is also that of some agents",
     "frontends/mcp/client_entries.py": "the programs for whose settings it prints an entry",
     "testing/models/server.py": "vendors' APIs that the model server for tests speaks",
 }

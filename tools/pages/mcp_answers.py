@@ -14,9 +14,9 @@ from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 
 from podium.app.decide.sender import Speaker
-from podium.frontends.mcp.access import Access
 from podium.frontends.mcp.front import LISTS
 from podium.frontends.mcp.server import make_server
+from podium.frontends.project_access import Access
 
 CLIENT: Final = {"name": "recorder", "version": "1"}
 HELLO: Final = "initialize"

@@ -16,8 +16,8 @@ from mcp.client import Client
 from mcp_types import CallToolResult, TextContent
 
 from podium.app.decide.sender import Speaker
-from podium.frontends.mcp.access import Access
 from podium.frontends.mcp.server import make_server
+from podium.frontends.project_access import Access
 
 T = TypeVar("T")
 BY = Speaker("ann", "mcp")

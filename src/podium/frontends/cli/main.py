@@ -64,6 +64,7 @@ COMMANDS: Final = {
     "serve": "Resume parked runs when they are due.",
     "ui": "Open the pages of this project in the browser.",
     "mcp": "Give your own assistant tools for the runs of this project.",
+    "acp": "Use workflows as an agent in an editor.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
     "memory": "List, show, edit and delete what runs remember.",
@@ -80,7 +81,7 @@ GROUPS: Final = {
     "author": frozenset(
         "init validate resolve convert graph plan simulate prompt context deps test schema roles".split()
     ),
-    "run": frozenset("demo run resume take raise rerun fork watch run-step serve ui mcp".split()),
+    "run": frozenset("demo run resume take raise rerun fork watch run-step serve ui mcp acp".split()),
     "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox notify".split()),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
@@ -98,7 +99,7 @@ HEADINGS: Final = {
     "Decide": "inbox reject answer apply take raise guide signal jump pause cancel notify",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
-    "Assistants and editors": "mcp",
+    "Assistants and editors": "mcp acp",
     "Agents and the machine": "agents doctor gc",
 }
 """What `podium --help` lists, in this order."""

@@ -13,8 +13,16 @@ WAIT_S: Final = 150
 """How long a client may wait for a tool; `wait_for_run` takes up to two minutes."""
 
 
+PLACES: Final = {
+    "claude": ".mcp.json in the project",
+    "codex": ".codex/config.toml in the project, or ~/.codex/config.toml",
+    "gemini": ".gemini/settings.json in the project",
+    "zed": "the settings.json of Zed",
+}
+"""Where the entry of each program belongs."""
+
+
 def entry_for(client: str, *, may_answer: bool) -> str:
-    """The entry, with a first line that says where it belongs."""
     program = _program()
     arguments = ["mcp", *(["--may-answer"] if may_answer else [])]
     match client:
@@ -26,23 +34,22 @@ def entry_for(client: str, *, may_answer: bool) -> str:
                 "args": arguments,
                 "alwaysLoad": True,
             }
-            return _json(".mcp.json in the project", {"mcpServers": {"podium": server}})
+            return _json({"mcpServers": {"podium": server}})
         case "codex":
             return (
-                "# .codex/config.toml in the project, or ~/.codex/config.toml\n"
                 "[mcp_servers.podium]\n"
                 f"command = {json.dumps(program)}\nargs = {json.dumps(arguments)}\ntool_timeout_sec = {WAIT_S}\n"
             )
         case "gemini":
             server = {"command": program, "args": arguments, "timeout": WAIT_S * 1000}
-            return _json(".gemini/settings.json in the project", {"mcpServers": {"podium": server}})
+            return _json({"mcpServers": {"podium": server}})
         case _:
             server = {"command": program, "args": arguments, "env": {}}
-            return _json("settings.json of Zed", {"context_servers": {"podium": server}})
+            return _json({"context_servers": {"podium": server}})
 
 
-def _json(place: str, entry: dict[str, Any]) -> str:
-    return f"// {place}\n{json.dumps(entry, indent=2)}\n"
+def _json(entry: dict[str, Any]) -> str:
+    return json.dumps(entry, indent=2) + "\n"
 
 
 def _program() -> str:

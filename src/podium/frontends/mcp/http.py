@@ -11,9 +11,9 @@ import uvicorn
 
 from podium.app.decide.sender import speaker_by
 from podium.errors import ConfigurationError
-from podium.frontends.mcp.access import Access
 from podium.frontends.mcp.guard import Guard, new_key
 from podium.frontends.mcp.server import make_server
+from podium.frontends.project_access import Access
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from podium.app.project import Project
-    from podium.frontends.mcp.access import Access
+    from podium.frontends.project_access import Access
 
 
 class Pages:

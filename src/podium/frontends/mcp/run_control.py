@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.app.run.answer import Answer
     from podium.core.hash_chain import RunId
-    from podium.frontends.mcp.access import Access
+    from podium.frontends.project_access import Access
 
 
 class RunControl:

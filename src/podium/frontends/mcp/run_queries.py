@@ -24,7 +24,7 @@ from podium.views.text.costs import run_cost
 
 if TYPE_CHECKING:
     from podium.app.project import Project
-    from podium.frontends.mcp.access import Access
+    from podium.frontends.project_access import Access
     from podium.views.run.costs import CostRow
     from podium.views.run.view import RunView
 

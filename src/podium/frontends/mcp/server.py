@@ -7,14 +7,17 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 from podium import __version__
-from podium.frontends.mcp.access import Access
+from podium.fast_dataclass import replace
+from podium.frontends.mcp.material import words_of
 from podium.frontends.mcp.pages import Pages
 from podium.frontends.mcp.run_control import Answering, RunControl
 from podium.frontends.mcp.run_queries import RunQueries
 from podium.frontends.mcp.workflow_tools import WorkflowTools
+from podium.frontends.project_access import Access
 
 NAME: Final = "podium"
 INSTRUCTIONS: Final = (
@@ -35,6 +38,7 @@ ENDS: Final = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_
 
 
 def make_server(access: Access) -> MCPServer:
+    access = replace(access, make_fault=lambda error: ToolError(words_of(error)))
     server = MCPServer(
         NAME,
         title="Podium",

@@ -86,8 +86,8 @@ class _Server:
         import anyio
 
         from podium.app.decide.sender import speaker_by
-        from podium.frontends.mcp.access import Access
         from podium.frontends.mcp.server import make_server
+        from podium.frontends.project_access import Access
 
         server = make_server(Access(self._root, speaker_by("mcp"), self._may_answer))
         anyio.run(server.run_stdio_async)

@@ -16,7 +16,7 @@ from podium.frontends.mcp.material import json_material, material
 
 if TYPE_CHECKING:
     from podium.app.project import Project
-    from podium.frontends.mcp.access import Access
+    from podium.frontends.project_access import Access
 
 File: TypeAlias = Annotated[str, Field(description="A workflow file, as a path inside the project.")]
 

@@ -10,7 +10,8 @@ import click
 
 from podium.app.paths import project_root
 from podium.errors import ConfigurationError
-from podium.frontends.mcp.client_entries import CLIENTS, entry_for
+from podium.frontends.cli.output import say
+from podium.frontends.mcp.client_entries import CLIENTS, PLACES, entry_for
 
 
 @click.command("mcp", short_help="Give your own assistant tools for the runs of this project.")
@@ -36,6 +37,7 @@ def command(may_answer: bool, port: int | None, client: str | None) -> int:
     question of a run unless --may-answer is given.
     """
     if client is not None:
+        say(f"for {PLACES[client]}:", err=True)
         click.echo(entry_for(client, may_answer=may_answer), nl=False)
         return 0
     _check_installed()
