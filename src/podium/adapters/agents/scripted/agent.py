@@ -183,6 +183,8 @@ def _task(rule: Rule, request: AgentRequest) -> dict[str, Any]:
     elif error is None and rule.exit:
         error = "failed"
     return {
+        # Paths of a rule begin at the top of the workspace, wherever the step works.
+        "root": str(request.root or request.cwd),
         "delay_s": (rule.delay or 0) / 1000,
         "write": dict(rule.write) or ({} if rule.delete or error else _default_files(request)),
         "delete": list(rule.delete),
