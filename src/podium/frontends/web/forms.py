@@ -15,10 +15,12 @@ MOST_FIELDS: Final = 200
 
 async def read_fields(request: Request) -> dict[str, str]:
     """Raises ConfigurationError for a form that no page of ours sends."""
+    body = await request.body()
+    if not body:
+        return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "application/x-www-form-urlencoded":
         raise ConfigurationError("the body must be a form", code="form")
-    body = await request.body()
     try:
         pairs = parse_qsl(
             body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"

@@ -1,4 +1,4 @@
-"""Stands before everything that the server answers: host, origin, key and sizes, and the headers of every answer.
+"""Checks everything before the server answers: host, origin, key and sizes, and the headers of every answer.
 
 Other parts that answer HTTP (webhooks, MCP, metrics) are mounted behind it and say in `Mount` how their callers are known.
 Rule 1: the host is checked before anything else, also for streams and unknown paths; so no name can be rebound to us.
@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from starlette.exceptions import HTTPException
 
 from podium.frontends.web.session import Session
 
@@ -81,12 +83,7 @@ class Guard:
                 answer, scope, headers, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the body is too large"
             )
             return
-        try:
-            await self._app(scope, limited, answer)
-        except _TooLarge:
-            await _refuse(
-                answer, scope, headers, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the body is too large"
-            )
+        await self._app(scope, limited, answer)
 
     def _refusal(self, scope: Scope, headers: dict[str, list[str]]) -> tuple[HTTPStatus, str] | None:
         hosts = headers.get("host", [])
@@ -132,10 +129,6 @@ class Guard:
         return next((mount for mount in self._mounts if path.startswith(mount.prefix)), None)
 
 
-class _TooLarge(Exception):
-    pass
-
-
 class _Limited:
     """Reads a body of at most so many bytes, whatever its header claims."""
 
@@ -148,7 +141,7 @@ class _Limited:
         message = await self._receive()
         self._read += len(message.get("body", b""))
         if self._read > self.most:
-            raise _TooLarge
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the body is too large")
         return message
 
 

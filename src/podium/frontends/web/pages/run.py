@@ -29,7 +29,7 @@ from podium.views.pictures.layout import layout
 from podium.views.pictures.states import states_of
 from podium.views.plain import encode_utf8
 from podium.views.run.attempts import attempts_of
-from podium.views.run.view import RunView, elapsed
+from podium.views.run.view import LimitView, RunView, elapsed
 from podium.views.text.next_steps import next_steps
 from podium.views.text.terminal import in_outline_order
 
@@ -38,6 +38,8 @@ WINDOW: Final = 200
 MOST_DRAWN: Final = 2_000
 """A run with more steps is drawn when somebody asks for it."""
 MOST_BARS: Final = 300
+SHOWN_LIMITS: Final = ("usd", "time")
+"""Others are shown when more than half of them is used."""
 DONE: Final = {
     "pause": "The run pauses when its active attempts have finished.",
     "resume": "The run is being resumed.",
@@ -72,7 +74,9 @@ def run(request: Request) -> Response:
         only=only,
         took=elapsed(view, now),
         waited=_waited(view, folded, now),
-        limits=[limit for limit in view.limits if limit.limit],
+        limits=[
+            limit for limit in view.limits if limit.limit and (limit.unit in SHOWN_LIMITS or _is_near(limit))
+        ],
         activity=current_activity(shelf.project.paths, view),
         decisions=decisions_of(folded.events, folded.causes),
         graph=_graph(shelf, folded) if drawn else None,
@@ -85,6 +89,10 @@ def run(request: Request) -> Response:
         project=shelf.project.root.name,
         events=len(folded.events),
     )
+
+
+def _is_near(limit: LimitView) -> bool:
+    return limit.used > limit.limit / 2
 
 
 def _number(text: str | None, most: int) -> int:

@@ -39,7 +39,7 @@ def runs(request: Request) -> Response:
     for _, each in pages:
         for word, many in each.counts.items():
             counts[word] = counts.get(word, 0) + many
-    kept = {"status": status, "workflow": workflow, "q": text, "project": query.get("project", "")}
+    filters = {"status": status, "workflow": workflow, "q": text, "project": query.get("project", "")}
     return page(
         request,
         "runs.html",
@@ -50,7 +50,7 @@ def runs(request: Request) -> Response:
         next=pages[0][1].next if len(pages) == 1 else "",
         is_cut=len(pages) > 1 and any(each.next for _, each in pages),
         link=lambda **changes: (
-            "/runs?" + urlencode({key: value for key, value in {**kept, **changes}.items() if value})
+            "/runs?" + urlencode({key: value for key, value in {**filters, **changes}.items() if value})
         ),
         chosen_status=status,
         workflow=workflow,

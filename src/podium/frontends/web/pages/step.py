@@ -24,7 +24,7 @@ from podium.views.run.attempts import AttemptView, attempts_of
 from podium.views.run.verdicts import verdicts_of
 from podium.views.run.view import StepView
 
-TEXTS: Final = {"prompt.md": "told", "answer.md": "said"}
+TEXTS: Final = {"prompt.md": "What it was told", "answer.md": "What it said"}
 MOST_TEXT: Final = 20_000
 MOST_ATTEMPTS: Final = 12
 TREE: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
@@ -40,26 +40,33 @@ class Column(NamedTuple):
     added: int
     removed: int
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the agent ended its work and a gate or a reviewer was against it."""
+        return any(
+            (row.get("decision") or row["outcome"]) not in ("passed", "approve") for row in self.verdicts
+        )
+
 
 def step(request: Request) -> Response:
     hub: Hub = request.app.state.hub
     shelf, run = hub.find(request.path_params["run"])
     path = request.path_params["path"]
-    found = next((each for each in run.view.steps if each.path == path), None)
-    if found is None:
+    named = next((each for each in run.view.steps if each.path == path), None)
+    if named is None:
         raise ConfigurationError(f'run {run.head.run} has no step "{path}"', code="unknown_step")
     attempts = [
         each
         for each in attempts_of(run.events, left=run.view.status in ("interrupted", "parked"))
         if each.path == path
     ]
-    inner = [each for each in run.view.steps if each.parent == found.path and each.role != "gates"]
+    inner = [each for each in run.view.steps if each.parent == named.path and each.role != "gates"]
     return page(
         request,
         "step.html",
         view=run.view,
-        step=found,
-        columns=[_column(shelf, run, found, each) for each in attempts[-MOST_ATTEMPTS:]],
+        step=named,
+        columns=[_column(shelf, run, named, each) for each in attempts[-MOST_ATTEMPTS:]],
         left_out=max(0, len(attempts) - MOST_ATTEMPTS),
         inner=inner[:500],
         members=_members(inner),
@@ -77,7 +84,7 @@ def _members(inner: list[StepView]) -> bool:
     return len(inner) > 1 and all(each.worked for each in inner)
 
 
-def _column(shelf: Shelf, run: FoldedRun, found: StepView, attempt: AttemptView) -> Column:
+def _column(shelf: Shelf, run: FoldedRun, named: StepView, attempt: AttemptView) -> Column:
     changes: tuple[Change, ...] = ()
     if attempt.base is not None and attempt.tree is not None and attempt.base != attempt.tree:
         changes = changes_of(shelf.project, Span(attempt.base, attempt.tree))
@@ -87,15 +94,15 @@ def _column(shelf: Shelf, run: FoldedRun, found: StepView, attempt: AttemptView)
     return Column(
         attempt,
         tuple(judged) if attempt.tree != attempt.base else (),
-        tuple(_texts(shelf, run, found, attempt.number)),
+        tuple(_texts(shelf, run, named, attempt.number)),
         len(changes),
         sum(each.added for each in changes),
         sum(each.removed for each in changes),
     )
 
 
-def _texts(shelf: Shelf, run: FoldedRun, found: StepView, number: int) -> Iterator[tuple[str, str, bool]]:
-    for file in log_files(shelf.project.paths, run.view._replace(steps=(found,))):
+def _texts(shelf: Shelf, run: FoldedRun, named: StepView, number: int) -> Iterator[tuple[str, str, bool]]:
+    for file in log_files(shelf.project.paths, run.view._replace(steps=(named,))):
         if file.attempt == number and file.path is not None and file.path.name in TEXTS:
             data = next(pieces(file), b"")
             text = data.decode("utf-8", "replace")
@@ -108,12 +115,12 @@ def diff(request: Request) -> Response:
     shelf, run = hub.find(request.path_params["run"])
     base, tree, only = (request.query_params.get(name, "") for name in ("base", "tree", "file"))
     if base or tree:
-        known = {each for at in attempts_of(run.events) for each in (at.base, at.tree)}
-        known |= {each for one in run.view.steps for each in (one.base, one.tree)} | {
+        trees = {each for at in attempts_of(run.events) for each in (at.base, at.tree)}
+        trees |= {each for one in run.view.steps for each in (one.base, one.tree)} | {
             run.view.base,
             run.view.tree,
         }
-        if not all(TREE.fullmatch(each) and each in known for each in (base, tree)):
+        if not all(TREE.fullmatch(each) and each in trees for each in (base, tree)):
             raise ConfigurationError(f"run {run.head.run} has no such tree", code="unknown_step")
         span = Span(Tree(base), Tree(tree))
     else:
