@@ -21,7 +21,16 @@ from podium.files.inside import inside
 from podium.git.workdir.folder import Owner, give_ownership
 from podium.git.workdir.walk import open_folder
 from podium.ports.agent import Progress
-from podium.ports.sandbox import Mount, OnDecision, Sandbox, SandboxPolicy, Service, no_traffic, not_recorded
+from podium.ports.sandbox import (
+    Mount,
+    OnDecision,
+    Sandbox,
+    SandboxPolicy,
+    Service,
+    ToolHandler,
+    no_traffic,
+    not_recorded,
+)
 from podium.process.disk import DiskBound
 from podium.process.environment import minimal_env
 from podium.process.launch import Heartbeat, Launch
@@ -47,6 +56,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
     network: str | tuple[str, ...] | None = None,
     service: Service | None = None,
     on_decision: OnDecision = not_recorded,
+    tools: ToolHandler | None = None,
     plain: bool = False,
 ) -> tuple[Launch, SandboxPolicy]:
     """The process to start and its sandbox policy. Raises PathViolation, ConfigurationError, ExprError."""
@@ -61,6 +71,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
         service=service,
         on_decision=on_decision,
         on_traffic=no_traffic if heartbeat is None else heartbeat.beat,
+        tools=tools,
     )
     launch = Launch(
         argv=argv,
