@@ -92,6 +92,7 @@ def test_a_plain_yes_to_the_breaker_is_refused_with_a_command_that_a_shell_under
     hint = str(getattr(done.exception, "hint", ""))
     assert code(done) == 2
     assert hint.startswith(f"podium approve {newest(project)} '#1/!advice' --action WORD, one of proceed, ")
+    assert "The rule is `visits`: a step was entered more often than it may." in str(done.exception)
 
 
 def test_details_of_a_decision_belong_to_the_breaker(project: Project) -> None:
