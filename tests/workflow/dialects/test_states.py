@@ -120,6 +120,18 @@ def test_cost_above_the_hard_limit_ends_the_run(project: ScriptedProject) -> Non
             ("settings:", "agents: {claude: {type: cli, model: opus}}\nsettings:"),
             'has an unknown key "model"',
         ),
+        (
+            ("initial, next", "initial, on_enter: {log: go}, next"),
+            'on_enter of "start" must be a list of actions',
+        ),
+        (
+            ("initial, next", "initial, on_enter: [go], next"),
+            'an action in on_enter of "start" must be a map',
+        ),
+        (
+            ("retry_count: 1", "retry_count: 1}\nlogging: {capture: [prompts]"),
+            "capture must be a map of keys",
+        ),
     ],
 )
 def test_an_invalid_states_format_file_is_refused(

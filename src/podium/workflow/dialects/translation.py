@@ -70,7 +70,9 @@ class Translation:
         self.problems.append(Problem(*node.key, EFFECT_RULE, message, hint, warning=True))
 
     def check_part(self, node: Node, thing: str, part: Part) -> None:
-        """Reports unknown, refused and ineffective keys of one mapping."""
+        """Reports unknown, refused and ineffective keys of one mapping, and anything else in its place."""
+        if node.value is not None and not isinstance(node.value, Mapping):
+            self.problems.append(Problem(*node.place, 2, f"{thing} must be a map of keys", ""))
         for name, value in fields(node).items():
             key = part.keys.get(name)
             if key is None:

@@ -181,8 +181,11 @@ def kind_of(state: Node) -> str:
 
 def _check_actions(name: str, state: Node, translation: Translation) -> None:
     """Every run has a summary, and an input file must exist anyway, so only the text of a `log` is carried over."""
-    for action in items(fields(state).get("on_enter")):
-        translation.check_part(action, f'on_enter of "{name}"', keys.ACTIONS)
+    actions = fields(state).get("on_enter")
+    if actions is not None and isinstance(actions.value, Mapping):
+        translation.add_problem(actions, 2, f'on_enter of "{name}" must be a list of actions')
+    for action in items(actions):
+        translation.check_part(action, f'an action in on_enter of "{name}"', keys.ACTIONS)
         for word, node in fields(action).items():
             allowed = ACTIONS.get(word, ())
             if allowed and node.value not in allowed:
