@@ -125,6 +125,7 @@ CASES: dict[str, Case] = {
     "deps": (None, ("deps", "--json"), "deps"),
     "agents": (None, ("agents", "flow.yaml", "--json"), "agents"),
     "doctor": (None, ("doctor", "flow.yaml", "--sandbox", "none", "--json"), "doctor"),
+    "notify": (None, ("notify", "--json"), "notify"),
     "test": (with_tests, ("test", "--json"), "tests"),
     "plan": (None, ("plan", "flow.yaml", "--json"), "plan"),
     "simulate": (None, ("simulate", "flow.yaml", "--json"), "simulation"),

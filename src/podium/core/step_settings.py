@@ -30,15 +30,6 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamMember:
-    name: str
-    role: str | None = None
-    agent: str | None = None
-    asks: tuple[str, ...] = ()
-    touches: tuple[Value, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SandboxSettings:
     level: str | None = None
     image: Value = None
@@ -139,7 +130,8 @@ class WorkflowConfig:
     """The partials of the user and of the project, by file name."""
     record: Mapping[str, Any] = field(default_factory=no_fields)
     secrets: tuple[str, ...] = ()
-    notify: tuple[str, ...] = ()
+    notify: tuple[str, ...] | None = None
+    """The channels that messages about the run go to; None for all that the configuration defines."""
     subject: Value = None
     """What the runs of the workflow are about, so that those about the same can be compared; a text with inputs."""
     works_in_project: bool = False

@@ -234,8 +234,6 @@ def _named(step: Step) -> str:
 
 
 def _of_agent(verb: Agent, config: WorkflowConfig, agents: Agents) -> Iterator[str]:
-    if verb.team:
-        yield "team"
     if verb.by_hand:
         return
     kinds = _kinds(verb, config)

@@ -44,6 +44,7 @@ from podium.attempt.prompt.token_counts import model_key, note_usage
 from podium.attempt.resources import explain_resources
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
+from podium.attempt.step_tools.open import offers_tools, open_tools
 from podium.attempt.workspace.memory import folder_of, open_memory, tree_of_memory, with_memory
 from podium.attempt.workspace.workspace import Workspace, open_workspace, start_of
 from podium.context.manifest import pack_hash
@@ -60,6 +61,7 @@ from podium.ports.agent import (
     Progress,
     ReportParser,
     ServiceAgent,
+    ToolServer,
     Usage,
 )
 from podium.process.launch import Finished, Launch
@@ -128,6 +130,7 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
         result: AttemptResult = {"message": worker.message}
         return attempt_ended(host, started, "unavailable", "unavailable", result=result, tree=started.start)
     attempt.exchange.worker = worker
+    attempt.exchange.has_tools = offers_tools(attempt)
     attempt.exchange.memory = await tree_of_memory(host, attempt.task.memory)
     attempt.exchange.command_output = await packing_output(attempt)
     rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
@@ -177,7 +180,7 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
         rules = ", ".join(f"{name} ({count})" for name, count in attempt.exchange.removed.items())
         attempt.activity.report([note(f"redacted from the prompt (looks like a secret): {rules}")])
     await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
-    kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
+    kind: Literal["clone", "checkout"] = "checkout" if attempt.drops_changes else "clone"
     tree = await to_thread.run_sync(_review_tree, attempt, worker) if attempt.verb.judge else None
     await host.write_files()
     async with (
@@ -192,7 +195,8 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
         ) as opened,
         open_memory(host, started, attempt.step, attempt.exchange.memory, opened) as workspace,
     ):
-        finished = await _run(attempt, worker, workspace)
+        async with open_tools(attempt) as server:
+            finished = await _run(attempt, worker, workspace, server)
         end = await assess.assess(attempt, workspace, finished)
         return await with_memory(host, attempt.step, workspace, started, end)
 
@@ -212,10 +216,12 @@ def _review_tree(attempt: AgentAttempt, worker: ResolvedAgent) -> Tree | None:
     return tree if before is None else with_paths(repository, tree, before, named)
 
 
-async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace) -> Finished | None:
+async def _run(
+    attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace, server: ToolServer | None
+) -> Finished | None:
     """How the agent's process ended; None for a service, which has no process."""
     session = await to_thread.run_sync(last_session, attempt, worker)
-    request = attempt.exchange.request = request_of(attempt, worker, workspace, session)
+    request = attempt.exchange.request = request_of(attempt, worker, workspace, session, server)
     if isinstance(worker.adapter, ServiceAgent):
         attempt.activity.report([Progress("wait", worker.model or worker.agent)])
         with unguided(attempt, f"{worker.agent} answers in one call"):

@@ -32,6 +32,7 @@ from podium.attempt.prompt.packed_files import (
     removed_in,
 )
 from podium.attempt.prompt.review_material import FOLDER, material_of
+from podium.attempt.prompt.team import team_parts
 from podium.attempt.prompt.token_counts import model_key
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.attempt.workspace.hidden import HiddenFiles
@@ -234,6 +235,8 @@ def _own_prompt(
 
 
 def _default_prompt(attempt: AgentAttempt) -> str:
+    if attempt.work.team is not None and attempt.work.team.message is not None:
+        return ""  # The message is the task.
     advice = attempt.work.advice
     if advice is not None:
         facts = {"where": advice.where, "rule": advice.rule, "situation": advice.situation}
@@ -298,6 +301,7 @@ def _additions(
         yield render_partial(config, "event", sender)
     if started.guidance:
         yield render_partial(config, "guidance", {"guidance": started.guidance})
+    yield from team_parts(attempt)
     context = step.settings.context
     if attempt.work.review is not None:
         yield material_of(host, attempt.work.review, config, tree=started.start, nonce=attempt.nonce)

@@ -55,12 +55,16 @@ COMMANDS: Final = {
     "approve": "Approve what a run is waiting for.",
     "reject": "Reject what a run is waiting for, with a reason.",
     "answer": "Answer a question with a value.",
+    "notify": "Show or test the channels that tell people about runs.",
     "guide": "Send guidance to the agents of a run.",
     "signal": "Send a signal that a run is waiting for.",
     "jump": "Return a running run to an earlier step.",
     "pause": "Pause a run after its active attempts finish.",
     "cancel": "Cancel a run; its `finally` steps still run.",
     "serve": "Resume parked runs when they are due.",
+    "ui": "Open the pages of this project in the browser.",
+    "mcp": "Give your own assistant tools for the runs of this project.",
+    "acp": "Use workflows as an agent in an editor.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
     "memory": "List, show, edit and delete what runs remember.",
@@ -77,8 +81,8 @@ GROUPS: Final = {
     "author": frozenset(
         "init validate resolve convert graph plan simulate prompt context deps test schema roles".split()
     ),
-    "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
-    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
+    "run": frozenset("demo run resume take raise rerun fork watch run-step serve ui mcp acp".split()),
+    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox notify".split()),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
     ),
@@ -91,10 +95,11 @@ ALIASES: Final = {"analyze-deps": "deps"}
 HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo rerun fork run-step watch serve",
-    "Watch": "runs logs events",
-    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
+    "Watch": "ui runs logs events",
+    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel notify",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
+    "Assistants and editors": "mcp acp",
     "Agents and the machine": "agents doctor gc",
 }
 """What `podium --help` lists, in this order."""

@@ -238,13 +238,6 @@ class Wait(Raw):
     pending: Ints | None = None
 
 
-class TeamMember(Raw):
-    role: str | None = None
-    agent: str | None = None
-    asks: Texts = ()
-    touches: Texts = ()
-
-
 class Coverage(Raw):
     report: str
     min: Number | None = None

@@ -23,7 +23,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("junit", "coverage", "must_fail_before", "baseline", "exit_codes", "tests"), ("run",)),
     **dict.fromkeys(("of", "min_score", "bar", "phrase", "approve", "verdict"), ("review",)),
     **dict.fromkeys(("show", "approvals", "remind", "escalate"), ("human",)),
-    **dict.fromkeys(("level", "veto", "by", "notify"), ("review", "human")),
+    **dict.fromkeys(("level", "veto", "by", "notify", "presence"), ("review", "human")),
     **dict.fromkeys(
         ("model", "tools", "fallback", "continuity", "team", "no_change", "done"),
         ("agent",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -49,6 +49,7 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     run` would refuse to start.
     """
     from podium.app.forecast.plan import plan
+    from podium.app.forecast.plan_json import plan_data
     from podium.app.run.baseline import refusing_gates
     from podium.workflow.test_gates.listing import list_suites
 
@@ -61,7 +62,7 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     refusing = [gate.listed.label for gate in refusing_gates(workflow, values)]
     if as_json:
         listed = [suite._asdict() for suite in suites]
-        data = {**_data(forecast), "test_gates": listed, "green_base_gates": refusing}
+        data = {**plan_data(forecast), "test_gates": listed, "green_base_gates": refusing}
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         _tell(forecast, [suite.described for suite in suites], refusing)
@@ -155,36 +156,3 @@ def _source(price: Price) -> str:
             return "declared by `estimate`"
         case _:
             return "shipped default"
-
-
-def _data(forecast: Plan) -> dict[str, Any]:
-    scale = {"calls": 1, "tokens": 1, "usd": 1_000_000, "time": 1000}
-    names = {"calls": "calls", "tokens": "tokens", "usd": "cost_usd", "time": "duration_s"}
-    return {
-        "workflow": forecast.workflow,
-        **{
-            names[unit]: {
-                "least": row.least / scale[unit] if scale[unit] > 1 else row.least,
-                "likely": row.likely / scale[unit] if scale[unit] > 1 else row.likely,
-                "most": None if row.most is None else row.most / scale[unit] if scale[unit] > 1 else row.most,
-                "cut": row.cut,
-            }
-            for unit, row in forecast.ranges.items()
-        },
-        "way": list(forecast.way),
-        "estimates": [
-            {
-                "step": name,
-                "tokens": list(price.tokens),
-                "cost_usd": [value / 1_000_000 for value in price.usd],
-                "source": price.source,
-                "attempts": price.attempts,
-                "calls_per_attempt": 1 + forecast.repairs.get(name, 0),
-            }
-            for name, price in forecast.prices.items()
-        ],
-        "refusals": list(forecast.refusals),
-        "memories": {name: list(steps) for name, steps in forecast.memories.items()},
-        "polls": [{**poll._asdict(), "most": poll.most} for poll in forecast.polls],
-        **({} if forecast.series is None else {"series": forecast.series._asdict()}),
-    }
