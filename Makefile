@@ -121,7 +121,7 @@ claims: setup ## parallel work on the same files: SCHEDULES=10000 simulated, REA
 	@PODIUM_REAL_RUNS=$(REAL) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/e2e/test_claims.py
 
 routes: setup ## work of passed steps in SCHEDULES=10000 random workflows with routes; SEED=7 for others
-	@PODIUM_RUNS=$(SCHEDULES) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/core/test_kept_work.py
+	@PODIUM_RUNS=$(SCHEDULES) PODIUM_SEED=$(SEED) $(PYTEST) -s tests/core/test_kept_work.py tests/workflow/lint/test_lost_work_property.py
 
 memory: setup ## MEMORIES=200 overlapping runs that share a memory, some killed, through the command; SEED=7
 	@PODIUM_MEMORY_RUNS=$(MEMORIES) PODIUM_SEED=$(SEED) $(PYTEST) tests/git/test_memory.py -k lost

@@ -82,18 +82,21 @@ def lost_work(game: Game) -> list[str]:
             case JumpOrdered(feedback=(*_, source)):
                 is_rewound = outcomes[source] != "passed"
             case StepEntered() if event.stale and is_rewound:
-                passed = [path for path in passed if not _is_stale(game, path, event)]
+                passed = [path for path in passed if not _is_rewound(game, path, event)]
             case _:
                 pass
     return [path for path in passed if _is_agent(game, path) and path not in result]
 
 
-def _is_stale(game: Game, path: Address, entered: StepEntered) -> bool:
-    """Whether this step, or the block around it, is one that going back makes stale."""
+def _is_rewound(game: Game, path: Address, entered: StepEntered) -> bool:
+    """Whether this step, or the block around it, is the target of the failure or comes after it.
+
+    Also one that led back to a step before the failure: the files are those from before the target.
+    """
     while path != ROOT:
         place = game.state.instances[path].place
         if place.parent == entered.parent:
-            return place.index in entered.stale
+            return place.index >= entered.index
         path = place.parent
     return False
 

@@ -26,7 +26,7 @@ from podium.core.state import State
 from podium.core.types import Address, AnswerKind, MicroUsd, Millis, Tree
 from podium.fast_dataclass import dataclass
 from podium.simulate.loop_lists import answer_lists, answer_with
-from podium.simulate.world import DelayedReport
+from podium.simulate.world import DelayedReport, name_of_person
 from podium.workflow.contracts.examples import example_of
 
 MINUTE = 60_000
@@ -215,7 +215,7 @@ class RandomWorld:
             return None
         step = state.instances[question.path].place.step
         action = self._action(place, step)
-        by = question.by[number % len(question.by)] if question.by else f"person{number + 1}"
+        by = name_of_person(question, state, number)
         delay = Millis(MINUTE + int(_share(f"{self._pace}|{place}") * 60 * MINUTE))
         answer = step.output.choices[0] if step.output.choices else None
         return DelayedReport(delay, Approve(question.path, action, by, "because", answer))

@@ -26,7 +26,7 @@ from podium.core.queries.graph import actions_of
 from podium.core.state import Leaf, Placement, State
 from podium.core.types import TO_A_PERSON, Address, AnswerKind, MicroUsd, Millis, Tree
 from podium.simulate.memory_trees import MemoryTrees
-from podium.simulate.world import DelayedReport
+from podium.simulate.world import DelayedReport, name_of_person
 from podium.workflow.contracts.examples import example_of
 from podium.workflow.problems import did_you_mean
 from podium.workflow.schema.fields import DocPath
@@ -127,7 +127,7 @@ class ScriptedWorld:
 
     def person(self, question: ApprovalAsked, state: State, number: int) -> DelayedReport | None:
         rule = self._rule(question.path, state)
-        if rule.silent:
+        if rule.silent or rule.error == "timeout":
             return None
         step = state.instances[question.path].place.step
         actions = actions_of(step)
@@ -139,9 +139,15 @@ class ScriptedWorld:
             action, answer = answer, None
         if answer is None and action == "answer":
             answer = example_of(step.output, "yes")
-        by = rule.by or (question.by[number % len(question.by)] if question.by else f"person{number + 1}")
+        by = rule.by or name_of_person(question, state, number)
         if number and rule.by is not None:
-            by = f"{rule.by}{number + 1}"
+            others = (name_of_person(question, state, number + more) for more in (0, 1))
+            is_open = not question.by
+            by = (
+                f"{rule.by}{number + 1}"
+                if is_open
+                else next((each for each in others if each != rule.by), rule.by)
+            )
         return DelayedReport(
             _delay(rule, PERSON_TIME), Approve(question.path, action, by, rule.text or "", answer)
         )
@@ -150,10 +156,11 @@ class ScriptedWorld:
         verb = state.instances[wait.path].place.step.verb
         rule = self._rule(wait.path, state)
         has_timer = isinstance(verb, Wait) and (verb.timer is not None or verb.minute_of_day is not None)
-        if rule.silent or has_timer:
+        if rule.silent or rule.error == "timeout" or has_timer:
             return None
         result = {"output": rule.output if rule.output is not None else {}}
-        ended = WaitEnded(Millis(0), wait.path, rule.outcome, result, "" if rule.outcome == "ok" else "poll")
+        outcome = "failed" if rule.exit and rule.outcome == "ok" else rule.outcome
+        ended = WaitEnded(Millis(0), wait.path, outcome, result, "" if outcome == "ok" else "poll")
         return DelayedReport(_delay(rule, AGENT_TIME), ended)
 
     def fact(self, query: FactsAsked, state: State) -> Any:

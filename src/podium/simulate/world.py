@@ -15,6 +15,7 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.messages import Approve, Signal
+from podium.core.queries.graph import workflow_of
 from podium.core.state import State
 from podium.core.types import Millis, Tree
 from podium.fast_dataclass import dataclass
@@ -44,3 +45,12 @@ class World(Protocol):
     def fact(self, query: FactsAsked, state: State) -> Any: ...
 
     def join(self, request: JoinAsked, state: State) -> JoinEnded: ...
+
+
+def name_of_person(question: ApprovalAsked, state: State, number: int) -> str:
+    """Who answers; where several must, different people, and of a group its members."""
+    if not question.by:
+        return f"person{number + 1}"
+    groups = workflow_of(state, state.instances[question.path].place).people if question.approvals > 1 else {}
+    people = tuple(dict.fromkeys(name for each in question.by for name in groups.get(each, (each,))))
+    return people[number % len(people)]

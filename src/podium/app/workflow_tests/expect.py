@@ -15,7 +15,7 @@ from podium.core.expressions.values import plain_json
 from podium.fast_dataclass import dataclass
 from podium.views.run.view import RunView, StepView
 from podium.workflow.problems import did_you_mean
-from podium.workflow.scripted.cast import is_named, place_of
+from podium.workflow.scripted.cast import is_named, iteration_of, place_of
 from podium.workflow.scripted.test_file import (
     Bounds,
     Expect,
@@ -137,7 +137,11 @@ def _last_step(written: str, view: RunView) -> StepView | None:
 def _prompt(expected: PromptWords, played: Played) -> Iterator[Failure]:
     numbers = [
         f"{name} {number}"
-        for name, number in (("visit", expected.visit), ("attempt", expected.attempt))
+        for name, number in (
+            ("visit", expected.visit),
+            ("attempt", expected.attempt),
+            ("iteration", expected.iteration),
+        )
         if number is not None
     ]
     about = f"prompts of {' '.join((expected.step, *numbers))}"
@@ -156,6 +160,7 @@ def _is_meant(expected: PromptWords, sent: SentPrompt) -> bool:
         is_named(expected.step, sent.path)
         and expected.visit in (None, sent.visit)
         and expected.attempt in (None, sent.attempt)
+        and expected.iteration in (None, iteration_of(sent.path))
     )
 
 

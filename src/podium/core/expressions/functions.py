@@ -61,7 +61,8 @@ def check_arity(name: str, count: int) -> None:
         raise WrongType(f'calls to "{name}" are not allowed')
     least, most = ARITY[name]
     if count < least or (most is not None and count > most):
-        raise WrongType(f"{name} takes {arity_phrase(name)}, not {count}")
+        meant = "; the length of a list is len(list)" if (name, count) == ("count", 1) else ""
+        raise WrongType(f"{name} takes {arity_phrase(name)}, not {count}{meant}")
 
 
 def arity_phrase(name: str) -> str:

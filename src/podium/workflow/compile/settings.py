@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -223,9 +223,9 @@ def _contract(context: CompileContext, raw: parts.Output, base: Output) -> Outpu
     return replace(base, file=file, files=files, folder=folder)
 
 
-def schema_of(context: CompileContext, raw: str | Mapping[str, Any], path: DocPath) -> Fields:
+def schema_of(context: CompileContext, raw: str | Mapping[str, Any] | Sequence[Any], path: DocPath) -> Fields:
     """The JSON Schema for a name, a file or shorthand."""
-    if isinstance(raw, Mapping):
+    if not isinstance(raw, str):
         return _shorthand(context, raw, path)
     schema = BUILTIN.get(raw) or context.source.schemas.get(raw)
     if schema is None:
@@ -234,7 +234,7 @@ def schema_of(context: CompileContext, raw: str | Mapping[str, Any], path: DocPa
     return present_fields(freeze(schema))
 
 
-def _shorthand(context: CompileContext, raw: Mapping[str, Any], path: DocPath) -> Fields:
+def _shorthand(context: CompileContext, raw: Mapping[str, Any] | Sequence[Any], path: DocPath) -> Fields:
     try:
         return present_fields(freeze(to_json_schema(parse_shorthand(raw, named_types=TYPES))))
     except ShorthandError as error:

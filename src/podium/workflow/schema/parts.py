@@ -214,7 +214,7 @@ SandboxMap: TypeAlias = Annotated[Sandbox, Short(lambda value: {"level": value},
 
 
 class Output(Raw):
-    schema: str | dict[str, Any] | None = None
+    schema: str | dict[str, Any] | tuple[Any, ...] | None = None
     choice: Texts | None = None
     file: str | None = None
     files: Texts | None = None

@@ -83,6 +83,10 @@ PEER_WORDS: Final[dict[str, str]] = {
     ),
     **dict.fromkeys(("race", "first", "fail_fast"), "write pass: 1 with cancel: rest"),
     **dict.fromkeys(("while", "until", "loop"), "write repeat: {until: ..., max: 3}"),
+    **dict.fromkeys(
+        ("policy", "approvers", "approval"),
+        "write level: with the name of a policy, or approvals: 2 with by: [a, b]",
+    ),
     **dict.fromkeys(("continue_as_new", "start_again", "again"), "write continue_as: new"),
     **dict.fromkeys(("agents", "reviewers", "panel"), "agent: and review: take a list, also one from ${{ }}"),
 }

@@ -84,6 +84,7 @@ class PromptWords(Words):
     step: str
     visit: Positive | None = None
     attempt: Positive | None = None
+    iteration: Positive | None = None
 
 
 class QuestionWords(Raw):

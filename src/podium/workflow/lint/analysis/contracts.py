@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from podium.fast_dataclass import dataclass
@@ -52,7 +52,7 @@ def _check_schema(context: WorkflowSource, output: Output | str | None) -> Itera
     schema = output.get("schema") if isinstance(output, Output) else None
     if schema is None or not isinstance(output, Output):
         return
-    if isinstance(schema, Mapping):
+    if not isinstance(schema, str):
         try:
             parse_shorthand(schema, named_types=TYPES)
         except ShorthandError as error:
@@ -87,9 +87,9 @@ def _apply_output(context: WorkflowSource, output: Output | str | None, base: Co
     return base if schema is None else Contract("schema", schema_type(context, schema))
 
 
-def schema_type(context: WorkflowSource, schema: str | Mapping[str, Any]) -> Type:
+def schema_type(context: WorkflowSource, schema: str | Mapping[str, Any] | Sequence[Any]) -> Type:
     """ANY for a schema that cannot be read, which is reported once at its place."""
-    if isinstance(schema, Mapping):
+    if not isinstance(schema, str):
         try:
             return parse_shorthand(schema, named_types=TYPES)
         except ShorthandError:

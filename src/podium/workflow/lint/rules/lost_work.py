@@ -1,7 +1,7 @@
 """Work that a route drops although its step passed (44).
 
-In a sequence, a route back from a failure rewinds to the target: the steps in between run again, unless control can pass
-them by. In a graph, each step builds on the work of its needs only, so a route back never brings work along.
+In a sequence, a route back from a failure rewinds to the target: the steps from there on run again, unless control can pass
+them by. These are the steps in between, and those after the failure that led back before it. In a graph, each step builds on the work of its needs only, so a route back never brings work along.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ def _sequence(survey: FileSurvey, flow: Flow, sites: Sequence[StepSite]) -> Iter
         return
     reported: set[int] = set()
     for edge in rewinds:
-        for number in range(edge.target + 1, edge.source):
+        for number in range(edge.target + 1, len(sites)):
             if number in reported or claim_of(survey, sites[number]) == ():
+                continue
+            if number >= edge.source and not _may_lead_back(flow, number, edge.source):
                 continue
             if _may_pass_by(flow, edge, number):
                 reported.add(number)
@@ -62,6 +64,26 @@ def _sequence(survey: FileSurvey, flow: Flow, sites: Sequence[StepSite]) -> Iter
                 )
                 hint = f'lead back to "{sites[number].name}", or let every way lead through it'
                 yield sites[edge.source].warning(44, "on", message=message, hint=hint)
+
+
+def _may_lead_back(flow: Flow, number: int, source: int) -> bool:
+    """Whether control can come from this step, which passed, to the source with its work."""
+    visited: set[int] = set()
+    pending = [edge.target for edge in flow.edges[number] if edge.outcome in CONTINUING_OUTCOMES]
+    while pending:
+        here = pending.pop()
+        if here == source:
+            return True
+        if here in visited or not 0 <= here < flow.end:
+            continue
+        visited.add(here)
+        # A failure that leads back to this step or before it drops the work there already.
+        pending.extend(
+            edge.target
+            for edge in flow.edges[here]
+            if edge.outcome in CONTINUING_OUTCOMES or edge.target > min(here, number)
+        )
+    return False
 
 
 def _may_pass_by(flow: Flow, rewind: Edge, number: int) -> bool:
