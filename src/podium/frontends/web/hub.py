@@ -66,10 +66,10 @@ class Hub:
         self._thread.start()
 
     def stop(self) -> None:
-        """Streams end, or the server would wait for them."""
+        """Streams end, or the server would wait for them. May be called from any thread, and more than once."""
         self._stopped.set()
-        for stream in tuple(self._streams):
-            stream.put(None)
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end_streams)
         if self._thread.is_alive():
             self._thread.join(2)
 
@@ -127,6 +127,10 @@ class Hub:
                 )
             self._activity[folded.head.run] = stamp
         return changes
+
+    def _end_streams(self) -> None:
+        for stream in tuple(self._streams):
+            stream.put(None)
 
     def _tell(self, changes: list[RunChange]) -> None:
         for stream in tuple(self._streams):
