@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from podium.ports.runtime import LogCheck
     from podium.views.pictures.states import NodeState
     from podium.views.run.costs import By, CostReport
+    from podium.views.run.thread import Thread
     from podium.views.run.view import Pending, RunView
 
 
@@ -66,6 +67,13 @@ class Queries:
 
         return picture(self._project, self._project.run(run))
 
+    def thread(self, run: RunId) -> Thread:
+        """What the workers of a run said to each other."""
+        from podium.runtime.records import events_of
+        from podium.views.run.thread import thread_of
+
+        return thread_of(events_of(self._project.runtime.events(run)))
+
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         """The stored events after a number."""
         return self._project.runtime.events(run, after=after)
@@ -102,6 +110,13 @@ class Queries:
         from podium.app.query.exhibits import exhibits
 
         return exhibits(self._project, view, pending)
+
+    def artifacts(self, view: RunView, step: str) -> tuple[tuple[str, str], ...]:
+        """The stored files of the last visit of a step, by name, with their texts."""
+        from podium.app.query.exhibits import artifacts
+        from podium.views.run.view import steps_named
+
+        return tuple(artifacts(self._project, view, steps_named(view, step)[-1].path))
 
     def logs(
         self, run: RunId, step: str | None = None, *, failed: bool = False, live: bool = False

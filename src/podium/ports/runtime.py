@@ -94,6 +94,8 @@ class RunSpec:
     start: Start
     event: TriggerEvent | None = None
     """What a trigger starts it for; the same transaction settles it."""
+    key: str = "start"
+    """Of the command that starts it, which names the channel."""
 
 
 class DrivenRun(Protocol):

@@ -122,11 +122,11 @@ class GuidanceReply:
     """Those that cannot take it, with the reason."""
 
 
-async def guide(project: Project, run: RunId, command: Guide) -> GuidanceReply:
+async def guide(project: Project, run: RunId, command: Guide, *, channel: Channel = "cli") -> GuidanceReply:
     """Send guidance, and find out which of the agents that are working get it."""
     head = project.run(run)
     before = head.last_seq
-    await send(project, run, command, drives=False)
+    await send(project, run, command, drives=False, channel=channel)
     workflow = definition_of(project, head)
     deadline = time.monotonic() + ANSWER_S
     while True:

@@ -9,9 +9,15 @@ from podium.core.addresses import without_numbers
 from podium.core.events import ApprovalAsked, ApprovalGiven, Event
 from podium.core.types import Address, Millis, Tree
 
-Channel: TypeAlias = Literal["cli", "web", "tui", "mcp", "python", "file"]
+Channel: TypeAlias = Literal["cli", "web", "tui", "mcp", "editor", "python", "file"]
 CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)
-SHOWN: Final[Mapping[str, str]] = {"web": "by web", "tui": "by terminal", "mcp": "by MCP", "file": "by file"}
+SHOWN: Final[Mapping[str, str]] = {
+    "web": "by web",
+    "tui": "by terminal",
+    "mcp": "by MCP",
+    "editor": "by an editor",
+    "file": "by file",
+}
 """How a channel is shown behind a name; the command line and programs of the person need no word."""
 QUEUED: Final = "letter "
 INBOX: Final = "inbox"

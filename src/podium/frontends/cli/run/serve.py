@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.app.notify.project_messages import open_messages
 from podium.app.run.serve import Service, ServiceLine
 from podium.app.triggers.listing import list_triggers, poll_trigger, watch_triggers
 from podium.errors import ConfigurationError
@@ -91,7 +92,8 @@ def command(  # noqa: PLR0913  # one for each option
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
     tell = _tell_json if as_json else _tell
-    service = Service(project, slots=slots, tell=tell, triggers=triggers)
+    messages = open_messages(project)
+    service = Service(project, slots=slots, tell=tell, triggers=triggers, messages=messages)
     pages = ExitStack()
     try:
         if web:
@@ -111,6 +113,9 @@ def command(  # noqa: PLR0913  # one for each option
         pages.close()
         if triggers is not None:
             triggers.close()
+        if messages is not None:
+            messages.leave()
+            messages.close()
     if not once:
         click.echo(_own("ended", "stopped") if as_json else "stopped")
     return 0
