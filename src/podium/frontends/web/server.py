@@ -102,6 +102,7 @@ def _routes() -> list[BaseRoute]:
         Route("/workflows/{number:int}/run", start.start, methods=post),
         Route("/costs", costs.costs),
         Route("/settings", settings.settings),
+        Route("/settings/channel", settings.test_channel, methods=post),
         Route("/settings/theme", settings.set_theme, methods=post),
     ]
 
