@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow security security-user live live-newest faults crash torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -14,7 +14,7 @@ PYTEST := $(PY) -m pytest -q
 # over from the others. WORKERS=0 runs everything in one process.
 WORKERS ?= 3
 PARALLEL := $(PYTEST) -n $(WORKERS) --dist worksteal
-FAST := -m "not slow and not live and not security" --ignore=tests/crash --ignore=tests/e2e --ignore=tests/live
+FAST := -m "not slow and not live and not security and not browser" --ignore=tests/browser --ignore=tests/crash --ignore=tests/e2e --ignore=tests/live
 # A share of the cases of each file of a long suite, chosen by SEED; at least one case of every file runs.
 SHARE ?= 1
 SEED ?= 1
@@ -61,6 +61,15 @@ near: setup ## the fast tests of what differs from BASE=HEAD, by imports
 
 slow: setup ## the real command as processes, crashes, long examples; SHARE=0.5 SEED=7 for a sample
 	$(STAGE) slow 30m $(PARALLEL) -m slow $(SAMPLE) $(AGAIN)
+
+browser: setup ## the pages in the system's Chromium: deciding, keys, phone, hostile words, WCAG 2.2 AA; SHARE=0.5 SEED=7
+	$(STAGE) browser 15m $(PYTEST) -n $(WORKERS) --dist loadfile $(SAMPLE) $(AGAIN) tests/browser
+
+SCREENSHOTS ?= build/screenshots
+screenshots: setup ## pictures of every page in both schemes, desktop and phone, in SCREENSHOTS; those of the docs are renewed
+	@mkdir -p $(SCREENSHOTS)
+	@PODIUM_SCREENSHOTS=$(SCREENSHOTS) $(PYTEST) tests/browser/test_looks.py -k pictures_of_every_page
+	@for name in inbox-desk-light decide-desk-dark run-desk-light; do cp $(SCREENSHOTS)/$$name.png docs/images/pages/; done
 
 security: setup ## attacks on sandbox, trees, gates and the ways out, with counts; FULL=1 for all
 	@PODIUM_FULL=$(FULL) sh tools/stage.sh security 60m $(PARALLEL) -m security $(SAMPLE) $(AGAIN) tests/security

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import command_line, commands, engine, history, idle, records, sandboxes, work
+from bench import command_line, commands, engine, history, idle, pages, records, sandboxes, work
 from bench.core import GROWING, RUNS_BOUND, Figure, folding, growth, runs_per_second
 from bench.engine import Cost
 from bench.startup import startups
@@ -43,6 +43,7 @@ def cheap_enough() -> bool:
         commands.costs,
         idle.costs,
         history.costs,
+        pages.costs,
         captures,
     )
     keeps = [_keeps_bounds(part()) for part in parts]

@@ -40,8 +40,10 @@ def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
     waiting, done = tell(root, cast=SILENT, run="asks"), tell(root, cast=CAST, run="done")
     project(root, ("done", done), ("asks", waiting))
     session = Session(PORT)
-    app = make_app((root,), lambda folder: open_project(folder, create=True), session, Speaker("ada", "web"))
-    with TestClient(app, base_url=BASE) as client:
+    pages = make_app(
+        (root,), lambda folder: open_project(folder, create=True), session, Speaker("ada", "web")
+    )
+    with TestClient(pages.app, base_url=BASE) as client:
         yield Web(client, session, root)
 
 

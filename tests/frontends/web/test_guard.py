@@ -32,6 +32,7 @@ WRITES = (
     "/runs/asks/guide",
     "/workflows/0/run",
     "/settings/theme",
+    "/settings/channel",
     "/logout",
 )
 

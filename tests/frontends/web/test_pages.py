@@ -231,6 +231,26 @@ def test_the_colours_can_be_chosen_and_survive(inside: Web) -> None:
     assert "data-theme" not in inside.client.get("/").text
 
 
+def test_channels_are_named_and_tried_and_their_addresses_are_not_shown(inside: Web) -> None:
+    said = inside.root / "said"
+    (inside.root / ".podium" / "config.yaml").write_text(
+        f"notify:\n  desk: {{command: [sh, -c, 'cat > {said}'], on: [asked]}}\n"
+        "  hook: {webhook: 'http://127.0.0.1:9/stone', secret: HOOK, on: [all]}\n"
+    )
+    text = inside.client.get("/settings").text
+    assert "desk" in text
+    assert "stone" not in text
+    tried = inside.client.post(
+        "/settings/channel", data={"project": "0", "channel": "desk"}, headers={"origin": BASE}
+    )
+    assert "A test was sent to desk." in tried.text
+    assert said.exists()
+    unknown = inside.client.post(
+        "/settings/channel", data={"project": "0", "channel": "no"}, headers={"origin": BASE}
+    )
+    assert "The test was not sent" in unknown.text
+
+
 @pytest.mark.req("R209")
 def test_words_of_agents_are_never_markup_and_nothing_in_them_is_hidden(inside: Web) -> None:
     place = ProjectPaths(inside.root).run_dir("asks") / "agent_logs" / "implement" / "2"

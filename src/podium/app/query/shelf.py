@@ -7,6 +7,7 @@ terminal and a notification that look at the same run therefore cost one read be
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -29,6 +30,8 @@ MOST_EVENTS: Final = 200_000
 """Over all kept runs; the newest run stays even if it alone has more."""
 MOST_SUMMARIES: Final = 5_000
 MOST_WORKFLOWS: Final = 32
+UNREADABLE_S: Final = 5.0
+"""A definition that was edited may be put back."""
 
 
 class FoldedRun(NamedTuple):
@@ -57,6 +60,8 @@ class Shelf:
         self._runs: OrderedDict[RunId, _Folding] = OrderedDict()
         self._summaries: OrderedDict[RunId, tuple[tuple[int, str], RunView]] = OrderedDict()
         self._workflows: OrderedDict[str, Workflow] = OrderedDict()
+        self._unreadable: dict[str, float] = {}
+        """Definitions that could not be read, each with the time from which it is tried again."""
 
     def heads(self) -> tuple[RunHead, ...]:
         """All runs, newest first."""
@@ -120,8 +125,9 @@ class Shelf:
 
     def _define(self, project: Project, head: RunHead) -> Workflow | None:
         workflow = self._workflows.get(head.fingerprint)
-        if workflow is None:
+        if workflow is None and time.monotonic() >= self._unreadable.get(head.fingerprint, 0):
             workflow = definition_of(project, head)
+            self._unreadable[head.fingerprint] = time.monotonic() + (UNREADABLE_S if workflow is None else 0)
             if workflow is not None:
                 self._workflows[head.fingerprint] = workflow
                 while len(self._workflows) > MOST_WORKFLOWS:

@@ -45,8 +45,8 @@ def web_server(roots: Sequence[Path], *, port: int = 0) -> Iterator[WebServer]:
 
     bound = bind(HOST, port)
     session = Session(bound.getsockname()[1])
-    app = make_app(roots, _open, session, speaker_by("web"))
-    server = Server(app, bound)
+    pages = make_app(roots, _open, session, speaker_by("web"))
+    server = Server(pages, bound)
     server.start()
     file = remember(session, roots[0], HOST)
     try:

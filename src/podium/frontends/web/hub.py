@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from podium.app.project import Project
 from podium.app.query.activity import activity_stamp
 from podium.app.query.changes import ChangeFeed, RunChange
+from podium.app.query.runs import ENDED
 from podium.app.query.shelf import FoldedRun, Shelf
 from podium.core.hash_chain import RunId
 from podium.errors import PodiumError
@@ -66,10 +68,10 @@ class Hub:
         self._thread.start()
 
     def stop(self) -> None:
-        """Streams end, or the server would wait for them."""
+        """Streams end, or the server would wait for them. May be called from any thread, and more than once."""
         self._stopped.set()
-        for stream in tuple(self._streams):
-            stream.put(None)
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end_streams)
         if self._thread.is_alive():
             self._thread.join(2)
 
@@ -102,6 +104,7 @@ class Hub:
 
     def _look(self) -> None:
         number = 0
+        self._read_open_runs()
         while not self._stopped.wait(LOOK_S):
             number += 1
             changes = [change for feed in self._feeds for change in _look_at(feed)]
@@ -109,6 +112,14 @@ class Hub:
                 changes += self._activities()
             if changes and self._loop is not None and not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(self._tell, changes)
+
+    def _read_open_runs(self) -> None:
+        """Once at the start, so that the first page does not wait for it."""
+        for shelf in self.shelves:
+            for head in shelf.heads():
+                if head.status not in ENDED and not self._stopped.is_set():
+                    with suppress(PodiumError):
+                        shelf.of(head)
 
     def _activities(self) -> list[RunChange]:
         """Runs that an open page shows and whose agents have reported something."""
@@ -127,6 +138,10 @@ class Hub:
                 )
             self._activity[folded.head.run] = stamp
         return changes
+
+    def _end_streams(self) -> None:
+        for stream in tuple(self._streams):
+            stream.put(None)
 
     def _tell(self, changes: list[RunChange]) -> None:
         for stream in tuple(self._streams):

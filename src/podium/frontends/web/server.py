@@ -13,7 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import uvicorn
 from starlette.applications import Starlette
@@ -47,7 +47,7 @@ def make_app(
     *,
     hosts: Iterable[str] = LOOPBACK,
     mounts: Sequence[tuple[guard.Mount, ASGIApp]] = (),
-) -> ASGIApp:
+) -> Pages:
     hub = Hub(roots, open_project)
 
     @contextlib.asynccontextmanager
@@ -65,7 +65,12 @@ def make_app(
         exception_handlers={PodiumError: _refused, HTTPException: _http_error, Exception: _broken},
     )
     app.state.hub, app.state.session, app.state.speaker = hub, session, speaker
-    return guard.Guard(app, session, hosts, [mount for mount, _ in mounts])
+    return Pages(guard.Guard(app, session, hosts, [mount for mount, _ in mounts]), hub)
+
+
+class Pages(NamedTuple):
+    app: ASGIApp
+    hub: Hub
 
 
 def _routes() -> list[BaseRoute]:
@@ -97,6 +102,7 @@ def _routes() -> list[BaseRoute]:
         Route("/workflows/{number:int}/run", start.start, methods=post),
         Route("/costs", costs.costs),
         Route("/settings", settings.settings),
+        Route("/settings/channel", settings.test_channel, methods=post),
         Route("/settings/theme", settings.set_theme, methods=post),
     ]
 
@@ -167,9 +173,9 @@ async def _message(request: Request, status: HTTPStatus, text: str) -> Response:
 class Server:
     """Serves in a thread of its own, so that the thread of the caller can carry runs on or wait for signals."""
 
-    def __init__(self, app: ASGIApp, bound: socket.socket) -> None:
+    def __init__(self, pages: Pages, bound: socket.socket) -> None:
         config = uvicorn.Config(
-            app,
+            pages.app,
             log_level="warning",
             access_log=False,
             lifespan="on",
@@ -182,6 +188,7 @@ class Server:
             proxy_headers=False,
         )
         self._server = uvicorn.Server(config)
+        self._hub = pages.hub
         self._socket = bound
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
 
@@ -190,6 +197,7 @@ class Server:
 
     def stop(self) -> None:
         self._server.should_exit = True
+        self._hub.stop()
         self._thread.join(END_S + 5)
 
     @property
