@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from podium.core.state import State
     from podium.core.types import Millis
     from podium.ports.runtime import Park, RunCommand
+    from podium.views.evidence.decisions import Channel
 
 
 class Commands:
@@ -63,12 +64,12 @@ class Commands:
             self._project, run, *commands, park=park, observer=observer or NO_OBSERVER, signals=signals
         )
 
-    def guide(self, run: RunId, command: Guide) -> Awaitable[GuidanceReply]:
+    def guide(self, run: RunId, command: Guide, *, channel: Channel = "cli") -> Awaitable[GuidanceReply]:
         """Send guidance to a run, and find out which of its agents get it."""
         self._refuse_inside_step("guide a run")
         from podium.app.run.send import guide
 
-        return guide(self._project, run, command)
+        return guide(self._project, run, command, channel=channel)
 
     def send(
         self,
@@ -79,6 +80,7 @@ class Commands:
         observer: Observer | None = None,
         on_accepted: Callable[[], None] | None = None,
         signals: bool = True,
+        channel: Channel = "cli",
     ) -> Awaitable[SendResult]:
         """Send a command to the owner of a run, or become the owner; raises with the reason if it is refused."""
         self._refuse_inside_step("decide about a run")
@@ -93,6 +95,7 @@ class Commands:
             observer=observer or NO_OBSERVER,
             on_accepted=on_accepted,
             signals=signals,
+            channel=channel,
         )
 
     def waiting_run(self, *, for_value: bool = False) -> RunId | None:
@@ -111,13 +114,22 @@ class Commands:
         feedback: str = "",
         details: Mapping[str, str] | None = None,
         tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that approves what a run asks, or takes another of the actions that the question offers."""
         self._refuse_inside_step("approve")
         from podium.app.run.answer import approval
 
         return approval(
-            self._project, run, step, by=by, action=action, feedback=feedback, details=details, tree=tree
+            self._project,
+            run,
+            step,
+            by=by,
+            action=action,
+            feedback=feedback,
+            details=details,
+            tree=tree,
+            how=how,
         )
 
     def rejection(
@@ -129,21 +141,29 @@ class Commands:
         feedback: str = "",
         abort: bool = False,
         tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that rejects what a run asks."""
         self._refuse_inside_step("reject")
         from podium.app.run.answer import rejection
 
-        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort, tree=tree)
+        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort, tree=tree, how=how)
 
     def value(
-        self, run: RunId, step: str | None = None, *, by: str, value: Any, tree: str | None = None
+        self,
+        run: RunId,
+        step: str | None = None,
+        *,
+        by: str,
+        value: Any,
+        tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that answers a question with a value."""
         self._refuse_inside_step("answer")
         from podium.app.run.answer import value_answer
 
-        return value_answer(self._project, run, step, by=by, value=value, tree=tree)
+        return value_answer(self._project, run, step, by=by, value=value, tree=tree, how=how)
 
     def preview_rerun(
         self,

@@ -1,7 +1,7 @@
 """The events of a run: the facts that are stored and from which everything else is computed.
 
-Every decision is exactly one event, so that a crash cannot leave half a decision in the log. An event has the time of
-its turn; the store adds the rest in an envelope. Fields are JSON values or records.
+Every decision is one event, so that a crash cannot leave half a decision in the log. An event has the time of its turn; the
+store adds the rest in an envelope.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from podium.core.run_events import (
     LimitRaised,
     NoteLeft,
     RunEnded,
+    RunEvent,
     RunPaused,
     RunRecovered,
     RunResumed,
@@ -35,12 +36,11 @@ from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reaso
 from podium.fast_dataclass import dataclass
 
 __all__ = [
-    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptQueued",
+    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptLost", "AttemptQueued",
     "AttemptStarted", "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
     "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised", "NoteLeft",
-    "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted",
-    "SignalReceived", "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded",
-    "WaitStarted"
+    "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted", "SignalReceived",
+    "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded", "WaitStarted"
 ]  # fmt: skip
 
 
@@ -173,6 +173,15 @@ class AttemptDoubted:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptLost:
+    """The process that performed the attempt is gone. The attempt counts in full and is performed again."""
+
+    at: Millis
+    path: Address
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptQueued:
     at: Millis
     path: Address
@@ -238,6 +247,10 @@ class ApprovalAsked:
     escalate: Millis | None = None
     key: str = ""
     """A hash of the question's text."""
+    rule: str = ""
+    """The rule of a policy that asks, in words."""
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +264,12 @@ class ApprovalGiven:
     tree: Tree | None = None
     reused: str = ""
     """The earlier run in which the person answered; empty if it was this one."""
+    how: str = ""
+    """How the answer came, such as terminal, command, file or web; empty if unknown."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence that was verified; it can be verified again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +385,7 @@ InstanceEvent: TypeAlias = (
     | AttemptGuided
     | AttemptEnded
     | AttemptDoubted
+    | AttemptLost
     | AttemptQueued
     | RetryScheduled
     | WaitStarted
@@ -384,16 +404,5 @@ InstanceEvent: TypeAlias = (
     | StepReopened
     | CancelOrdered
     | StepEnded
-)
-RunEvent: TypeAlias = (
-    RunStarted
-    | CancelAsked
-    | RunPaused
-    | RunResumed
-    | GuidanceGiven
-    | NoteLeft
-    | LimitRaised
-    | RunRecovered
-    | RunEnded
 )
 Event: TypeAlias = InstanceEvent | RunEvent

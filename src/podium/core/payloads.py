@@ -156,6 +156,72 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """The agent of a step with `agent: auto`, as it was chosen when the run started."""
+
+    step: Address
+    """Without numbers."""
+    agent: str
+    standard: str
+    """The first of the candidates."""
+    policy: str
+    why: str
+    """One line with the figures behind the choice."""
+    chance: float = 1.0
+    """With what probability the policy chose this agent."""
+    as_of: Millis = Millis(0)
+    """Visits that began later were not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The place of a run in an experiment."""
+
+    suite: str
+    experiment: str
+    case: str
+    arm: str
+    number: int
+    position: int
+    """Its place in the random order of the trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The middle half of a figure over earlier runs."""
+
+    low: float
+    median: float
+    high: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentScore:
+    agent: str
+    mean: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRuns:
+    """What the history says about earlier runs of the workflow, as known when the run started."""
+
+    iteration: int = 0
+    """The number of the run among those about its subject; 0 without a subject."""
+    best: float | None = None
+    """The best score of the earlier iterations."""
+    best_run: str = ""
+    scores: tuple[float, ...] = ()
+    """The scores of the last earlier iterations, the oldest first."""
+    usd: Spread | None = None
+    """The cost of the last earlier runs of the workflow."""
+    time: Spread | None = None
+    """From start to end, in milliseconds."""
+    agents: tuple[AgentScore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Facts fixed when the run starts; expressions read some as `run.x`. `utc_offset`, in minutes, is for times of day."""
 
@@ -195,6 +261,12 @@ class RunFacts:
     """What the run is about, as `subject` of the workflow says."""
     note: str = ""
     """What a person wrote about this run when it was started."""
+    chosen: tuple[Chosen, ...] = ()
+    """The agents of steps with `agent: auto`."""
+    trial: Trial | None = None
+    """Set if the run belongs to an experiment of `podium compare`."""
+    earlier: EarlierRuns | None = None
+    """What its summary compares it with; None without earlier runs."""
     rebase: Rebase | None = None
     """The work of the earlier run on top of a branch that has moved."""
     series: Series | None = None

@@ -145,6 +145,10 @@ class PolicyRule:
     by: tuple[str, ...] = ()
     approvals: int = 1
     veto: Millis = Millis(0)
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
+    text: str = ""
+    """The rule as people read it: the policy, the number of the rule, and its condition as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +159,14 @@ class Oversight:
     by: tuple[str, ...] = ()
     approvals: int = 1
     veto: Millis = Millis(0)
-    notify: tuple[str, ...] = ()
+    notify: tuple[str, ...] | None = None
+    """The channels of its messages; None for all that the configuration defines."""
     remind: Millis | None = None
     escalate_after: Millis | None = None
     escalate_to: tuple[str, ...] = ()
     show: tuple[Value, ...] = ()
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 NO_LIMITS: Final = Limits()

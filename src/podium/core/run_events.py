@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from podium.core.payloads import SCHEMA_VERSION, RunFacts
 from podium.core.types import Address, Millis, Outcome, Reason, RunStatus, Tree, Unit
@@ -91,3 +91,16 @@ class RunEnded:
     message: str = ""
     continued_by: str = ""
     """The run that the same transaction has created to continue the series."""
+
+
+RunEvent: TypeAlias = (
+    RunStarted
+    | CancelAsked
+    | RunPaused
+    | RunResumed
+    | GuidanceGiven
+    | NoteLeft
+    | LimitRaised
+    | RunRecovered
+    | RunEnded
+)

@@ -72,7 +72,7 @@ class LocalRuntime:
             spec.run, workflow.name, workflow.fingerprint, spec.created, 0, 0, FIRST_HASH, source=spec.source
         )
         # With its start command, so that any process can start it should this one die now.
-        self.store.create(head, {"start": encode_command(spec.start)}, spec.event)
+        self.store.create(head, {spec.key: encode_command(spec.start)}, spec.event)
         return spec.run
 
     def post(self, run: RunId, command: RunCommand, *, key: str) -> None:
@@ -82,7 +82,7 @@ class LocalRuntime:
         import anyio
 
         if isinstance(command, Pause | Guide | Tell) and not self.is_owned(run):
-            return await anyio.to_thread.run_sync(self._record, run, command)
+            return await anyio.to_thread.run_sync(self._record, run, command, key)
         self.post(run, command, key=key)
         deadline = time.monotonic() + PATIENCE_S
         while (reply := self.store.reply(run, key)) is None:
@@ -98,7 +98,7 @@ class LocalRuntime:
             await anyio.sleep(LOOK_S)
         return decode_reply(reply)
 
-    def _record(self, run: RunId, command: Pause | Guide | Tell) -> Reply:
+    def _record(self, run: RunId, command: Pause | Guide | Tell, key: str) -> Reply:
         from podium.engine.log import open_log
 
         prepared = self._setup.prepare(self._head(run))
@@ -106,10 +106,14 @@ class LocalRuntime:
         with lease(host.run_dir):
             log = open_log(self.store, run, prepared.workflow, host.run_dir, self._setup.source_of_next)
             try:
-                result = log.handle(command, host.now(), cause="note")
+                result = log.handle(command, host.now(), cause=f"letter {key}")
             finally:
                 log.close()
         return result if isinstance(result, Refusal) else Accepted()
+
+    def reply(self, run: RunId, key: str) -> Reply | None:
+        reply = self.store.reply(run, key)
+        return None if reply is None else decode_reply(reply)
 
     def withdraw(self, run: RunId, key: str) -> bool:
         # Only an owner reads commands, so none is half read while the lease is ours.
@@ -171,6 +175,9 @@ class LocalRuntime:
 
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         return read_records(self.store, run, after=after)
+
+    def stamp(self) -> int:
+        return self.store.stamp()
 
     async def wait(self, run: RunId, *, after: int) -> None:
         import anyio

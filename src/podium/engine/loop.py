@@ -35,7 +35,7 @@ from podium.recording import each_text
 from podium.runtime import commands
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.question_text import question_renderer
-from podium.runtime.status import waits_for_person, waits_until_deadline
+from podium.runtime.status import continues_by_itself, waits_for_person, waits_until_deadline
 from podium.runtime.timers import Timers
 from podium.tasks.prior_results import prior_approvals
 
@@ -47,6 +47,9 @@ LISTEN_S: Final = 0.1
 
 SHORT: Final = 5000
 """Milliseconds of waiting for which a run is not released."""
+
+SHORT_WINDOW: Final = 600_000
+"""Milliseconds for which a process waits for the end of a veto window, because without a service nobody else would."""
 
 INBOX: Final = "inbox"
 
@@ -143,6 +146,8 @@ class RunLoop:
             return False
         due = self._timers.next()
         if self._park == "clock" and due is not None and due - self._host.now() < SHORT:
+            return False
+        if self._park is True and continues_by_itself(state, before=Millis(self._host.now() + SHORT_WINDOW)):
             return False
         self._collect()
         return not self._incoming

@@ -70,6 +70,7 @@ def approval(earlier: ApprovalGiven) -> Approve:
         earlier.answer,
         earlier.tree,
         earlier.reused,
+        earlier.how,
     )
 
 

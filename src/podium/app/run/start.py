@@ -33,7 +33,7 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
-from podium.core.queries.steps import all_steps
+from podium.core.queries.steps import all_steps, may_call_agents
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
@@ -49,6 +49,7 @@ from podium.ports.store import RunHead, TriggerEvent
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.records import events_of
 from podium.tasks.prior_results import prior_results_of
+from podium.views.evidence.decisions import Channel
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -109,6 +110,8 @@ class RunRequest:
     """The inputs that read the event."""
     note: str = ""
     """What the person writes about the run, for comparisons with others."""
+    channel: Channel = "cli"
+    """How the person has started it."""
     history: History | None = None
     """What calls of earlier runs used, if the caller has read it: their logs may be long."""
 
@@ -176,11 +179,15 @@ def start_run(
         accepts=("*",) if host.context.agents_simulated else request.accepts,
     )
     start = start_message(prepared, facts, request.inputs, tree, no_human=request.no_human)
+    if may_call_agents(workflow) and not host.context.agents_simulated:
+        from podium.app.history.earlier import with_earlier
+
+        start = with_earlier(project, start, host.now())
     if any(step.settings.baseline == "refuse" for _, step, _ in all_steps(workflow)):
         from podium.app.run.baseline import refuse_red_base
 
         refuse_red_base(host, workflow, start.inputs, tree, on_trial)
-    create(project, prepared, definition, source, start, request.event)
+    create(project, prepared, definition, source, start, request.event, channel=request.channel)
     return StartedRun(prepared, uncommitted)
 
 
@@ -201,6 +208,8 @@ def create(
     source: RunSource,
     start: Start,
     event: TriggerEvent | None = None,
+    *,
+    channel: Channel = "cli",
 ) -> None:
     """The run exists from here on; nothing of it has happened yet."""
     host = prepared.host
@@ -215,6 +224,7 @@ def create(
             source=text,
             start=start,
             event=event,
+            key="start" if channel == "cli" else f"{channel}-start",
         )
     )
     remember_project(project.paths)

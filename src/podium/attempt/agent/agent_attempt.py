@@ -41,6 +41,8 @@ class AgentExchange:
     images: tuple[ImageInput, ...] = ()
     memory: Tree | None = None
     """The content of the memory that the step names."""
+    command_output: tuple[str, str] | None = None
+    """The program of its packing strategy, and what it printed."""
     request: AgentRequest | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many texts that look like secrets were removed from the prompts, by rule."""

@@ -99,7 +99,12 @@ def _agent_facts(attempt: AgentAttempt, result: AgentResult) -> AttemptResult:
     identity: AttemptResult = (
         {}
         if worker is None
-        else {"agent": worker.agent, "role": worker.role, "model": result.model or worker.model}
+        else {
+            "agent": worker.agent,
+            "role": worker.role,
+            "model": result.model or worker.model,
+            "instructions": worker.instructions,
+        }
     )
     counts: TokenCounts = {"input": usage.input, "output": usage.output, "cached": usage.cached}
     context = None if worker is None else window_of(result, worker.config)

@@ -48,7 +48,7 @@ def request_of(
         must_touch=() if judge else _must_touch(attempt),
         project=attempt.host.project,
         root=workspace.mount_path,
-        cwd=folder_of(step, attempt.names, workspace),
+        cwd=folder_of(attempt.host, step, attempt.names, workspace),
         home=workspace.home,
         memory=workspace.memory,
         tools=step.settings.tools,

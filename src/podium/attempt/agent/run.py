@@ -24,6 +24,7 @@ from podium.attempt.agent import assess
 from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt, output_listener
 from podium.attempt.agent.answer import priced_and_masked
 from podium.attempt.agent.guide import guided, unguided
+from podium.attempt.agent.packing_command import packing_output
 from podium.attempt.agent.program import run_program
 from podium.attempt.agent.recorder import write_recording
 from podium.attempt.agent.request import request_of, schema_of
@@ -39,6 +40,7 @@ from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.launch import note
 from podium.attempt.prompt import build
+from podium.attempt.prompt.token_counts import model_key, note_usage
 from podium.attempt.resources import explain_resources
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
@@ -130,6 +132,7 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
     attempt.exchange.worker = worker
     attempt.exchange.has_tools = offers_tools(attempt)
     attempt.exchange.memory = await tree_of_memory(host, attempt.task.memory)
+    attempt.exchange.command_output = await packing_output(attempt)
     rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
     exchange = attempt.exchange
     exchange.system, exchange.prompt, exchange.removed = rendered.system, rendered.prompt, rendered.removed
@@ -228,6 +231,8 @@ async def _run(
                 else AgentResult(trouble="unavailable", detail=NO_SIGNAL, usage=Usage(calls=0))
             )
         result = attempt.exchange.result = await priced_and_masked(attempt, worker, answer)
+        if attempt.exchange.packed is not None and not session:
+            await to_thread.run_sync(_note_usage, attempt, worker, answer.usage)
         store_session = partial(keep_session, attempt, worker, result, home=workspace.home, patterns=())
         await to_thread.run_sync(store_session)
         return None
@@ -258,6 +263,16 @@ async def _run(
     )
     await to_thread.run_sync(store_session)
     return finished
+
+
+def _note_usage(attempt: AgentAttempt, worker: ResolvedAgent, usage: Usage) -> None:
+    """What the model counted for this prompt; later packs for it are counted by that."""
+    exchange = attempt.exchange
+    if usage.calls != 1 or exchange.images:
+        return
+    with attempt.host.open_facts() as cache:
+        text = f"{exchange.system or ''}{exchange.prompt}"
+        note_usage(cache, model_key(worker), text, usage.input + usage.cached)
 
 
 def _read_report(home: Path, name: str) -> bytes:

@@ -33,6 +33,7 @@ from podium.attempt.prompt.packed_files import (
 )
 from podium.attempt.prompt.review_material import FOLDER, material_of
 from podium.attempt.prompt.team import team_parts
+from podium.attempt.prompt.token_counts import model_key
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.attempt.workspace.hidden import HiddenFiles
 from podium.context.manifest import Pack
@@ -97,7 +98,8 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
     images = _images(attempt, worker, files, hiding)
     reads_files = worker is not None and not isinstance(worker.adapter, ServiceAgent)
     attached = [image.path for image in images]
-    packing = _Packing(own, frozenset(attached), reads_files=reads_files)
+    model = "" if worker is None else model_key(worker)
+    packing = _Packing(own, frozenset(attached), reads_files=reads_files, model=model)
     parts = [own, *_additions(attempt, names, files, packing)]
     if feedback and not is_placed:
         parts.append(hiding.clean(feedback_text(attempt.task, entries, heading=True)))
@@ -278,8 +280,9 @@ class _Hiding:
 class _Packing:
     """What decides about the packed files, and what was packed."""
 
-    def __init__(self, task: str, images: frozenset[str], *, reads_files: bool) -> None:
+    def __init__(self, task: str, images: frozenset[str], *, reads_files: bool, model: str) -> None:
         self.task = task
+        self.model = model
         self.images = images
         self.reads_files = reads_files
         self.packed: Pack | None = None
@@ -319,6 +322,8 @@ def _files_text(
         task=f"{packing.task}\n{attempt.step.description or ''}",
         reads_files=packing.reads_files,
         images=packing.images,
+        model=packing.model,
+        command=attempt.exchange.command_output,
     )
     packing.packed = pack_files(attempt.host, request, files)
     section = files_section(packing.packed, request)

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from podium.core import addresses, events, ledger
 from podium.core.events import Event, RunEvent
-from podium.core.evolve import endings, joins, leaves, scopes
+from podium.core.evolve import endings, joins, leaves, scopes, timers
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Call, Step, Workflow
 from podium.core.payloads import CarriedSpend, LeftNote
@@ -77,6 +77,8 @@ def _apply(state: State, event: Event) -> State:
             return joins.apply_join(state, event)
         case events.AttemptDoubted():
             return leaves.doubt_attempt(state, event)
+        case events.AttemptLost():
+            return leaves.lose_attempt(state, event)
         case events.AttemptQueued() | events.RetryScheduled():
             return leaves.queue_attempt(state, event)
         case events.WaitStarted() | events.ApprovalAsked():
@@ -86,7 +88,7 @@ def _apply(state: State, event: Event) -> State:
         case events.ApprovalGiven():
             return leaves.record_approval(state, event)
         case events.TimerFired():
-            return leaves.fire_timer(state, event)
+            return timers.fire_timer(state, event)
         case events.FactsAsked() | events.FactsFound():
             return leaves.record_facts(state, event)
         case events.CancelOrdered():

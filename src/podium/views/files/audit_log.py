@@ -89,6 +89,8 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
             return (
                 f"doubt     {event.path} attempt {event.attempt}: it may have taken effect before the crash"
             )
+        case events.AttemptLost():
+            return f"lost      {event.path} attempt {event.attempt}: its process is gone; performed again"
         case events.TimerFired():
             return _unanswered(event, builder)
         case _ if isinstance(event, _Command):

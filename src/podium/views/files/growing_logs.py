@@ -67,6 +67,7 @@ _WithoutDetails: TypeAlias = (
     | events.StepReopened
     | events.AttemptQueued
     | events.AttemptDoubted
+    | events.AttemptLost
     | events.WaitStarted
     | events.WaitEnded
     | events.SignalReceived
@@ -100,6 +101,7 @@ _WithoutTransition: TypeAlias = (
     | events.AttemptGuided
     | events.AttemptEnded
     | events.AttemptDoubted
+    | events.AttemptLost
     | events.RetryScheduled
     | events.WaitStarted
     | events.WaitEnded
@@ -159,7 +161,7 @@ def level_of(event: Event) -> LogLevel:
             return "WARNING" if event.lost else "INFO"
         case events.AttemptEnded():
             return "INFO" if event.kind == "ok" else "WARNING"
-        case events.AttemptDoubted() | events.RetryScheduled() | events.CancelAsked():
+        case events.AttemptDoubted() | events.AttemptLost() | events.RetryScheduled() | events.CancelAsked():
             return "WARNING"
         case events.FactsAsked() | events.FactsFound() | events.StepExpanded() | events.JoinQueued():
             return "DEBUG"

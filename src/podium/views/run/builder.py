@@ -10,7 +10,6 @@ from podium.core.addresses import ROOT
 from podium.core.events import Event
 from podium.core.payloads import Rebase, rebase_in
 from podium.core.types import IN_PLACE, MEMORY_FACTS, Address, MicroUsd, Millis, Tree
-from podium.fast_dataclass import replacer
 from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader, charged, new_worker
 from podium.views.run.freshness import Freshness
@@ -23,6 +22,7 @@ from podium.views.run.view import (
     StepView,
     ViewStatus,
     asked_question,
+    with_end,
     with_guidance,
 )
 from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence, memory_after, worst_cause
@@ -48,6 +48,7 @@ _WaitEvent: TypeAlias = (
 )
 _Ignored: TypeAlias = (
     events.RunRecovered
+    | events.AttemptLost
     | events.CancelAsked
     | events.AttemptTaken
     | events.LimitRaised
@@ -59,13 +60,6 @@ _Ignored: TypeAlias = (
     | events.JumpOrdered
     | events.JumpAsked
     | events.CancelOrdered
-)
-
-
-_ended: Final = replacer(
-    StepView,
-    *("status", "outcome", "reason", "message", "exit", "degraded", "ended", "result"),
-    *("score", "tree", "cause"),
 )
 
 
@@ -165,6 +159,7 @@ class RunViewBuilder:
             cause=self._run_cause(),
             raised=() if started is None else started.run.raised,
             memories=dict(self._memories),
+            facts=None if started is None else started.run,
             series=series_view(started, ended, total),
         )
 
@@ -369,7 +364,7 @@ class RunViewBuilder:
             if cause is not None:
                 self._blamed[event.path] = cause
             return
-        self._steps[event.path] = _ended(
+        self._steps[event.path] = with_end(
             step,
             status="ended",
             outcome=event.outcome,

@@ -15,6 +15,7 @@ _Ignored: TypeAlias = (
     | events.RunPaused
     | events.RunResumed
     | events.RunRecovered
+    | events.AttemptLost
     | events.RunEnded
     | events.CancelAsked
     | events.GuidanceGiven

@@ -150,6 +150,8 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         base=leaf.place.base,
         tree=request.tree,
         choices=step.output.choices if kind == "question" else (),
+        rule=request.rule,
+        presence=request.presence,
     )
 
 

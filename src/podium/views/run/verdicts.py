@@ -16,6 +16,7 @@ _Ignored: TypeAlias = (
     | events.RunPaused
     | events.RunResumed
     | events.RunRecovered
+    | events.AttemptLost
     | events.RunEnded
     | events.CancelAsked
     | events.GuidanceGiven

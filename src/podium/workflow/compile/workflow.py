@@ -128,7 +128,7 @@ def _config(context: CompileContext) -> WorkflowConfig:
         partials=freeze(context.source.partial_texts()),
         record=freeze(raw.get("record") or {}),
         secrets=freeze(raw.get("secrets") or ()),
-        notify=freeze(raw.get("notify") or ()),
+        notify=context.source.file.notify,
         subject=context.value(context.source.file.subject, ("subject",)),
         works_in_project=workspace is not None and workspace.mode == "inplace",
     )

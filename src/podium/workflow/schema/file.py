@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
+from podium.workflow.schema.channels import Channel
 from podium.workflow.schema.fields import Raw, Short
 from podium.workflow.schema.parts import (
     Breaker,
@@ -110,6 +111,7 @@ class PolicyRule(Raw):
     by: TextList = ()
     approvals: Positive = 1
     veto: DurationText | None = None
+    presence: bool = False
 
 
 class SummaryParts(Raw):
@@ -163,10 +165,6 @@ class Reviews(Raw):
     dual: bool = False
 
 
-NotifyText: TypeAlias = Texts | dict[str, Any]
-"""Names of channels or, in a configuration, their definitions."""
-
-
 class SharedKeys(Raw):
     """The keys that a workflow shares with configuration files."""
 
@@ -177,7 +175,6 @@ class SharedKeys(Raw):
         EMPTY
     )
     people: dict[str, TextList] = EMPTY
-    notify: NotifyText | None = None
     context: ContextMap | None = None
     defaults: Defaults | None = None
     git: GitPolicy | None = None
@@ -222,6 +219,7 @@ class File(SharedKeys):
     gates: dict[str, Gate] = EMPTY
     strict: bool = False
     subject: str | None = None
+    notify: Texts | None = None
     labels: Labels | None = None
     triggers: dict[str, Trigger] = EMPTY
     switches: Texts = ()
@@ -229,3 +227,6 @@ class File(SharedKeys):
 
 class Config(SharedKeys):
     noun: ClassVar[str] = "configuration"
+
+    notify: Texts | dict[str, Channel] = EMPTY
+    """The channels that messages go to, or the names of those that another configuration defines and this one uses."""

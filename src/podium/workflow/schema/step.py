@@ -122,6 +122,7 @@ class StepOrGate(Raw):
     show: Texts | None = None
     level: Level | None = None
     veto: DurationText | None = None
+    presence: bool | None = None
     by: TextList | None = None
     approvals: Positive | None = None
     notify: TextList | None = None
@@ -237,6 +238,7 @@ class Step(StepOrGate):
     touches: Globs | None = None
     workspace: WorkspaceMap | None = None
     memory: MemoryName | None = None
+    base: str | None = None
     recovery: Literal["rerun", "ask"] | None = None
 
     @cached_property

@@ -183,6 +183,8 @@ def _task(rule: Rule, request: AgentRequest) -> dict[str, Any]:
     elif error is None and rule.exit:
         error = "failed"
     return {
+        # Paths of a cast are those of the tree, as in the simulator, whatever the `dir` of the step.
+        "root": str(request.root or request.cwd),
         "delay_s": (rule.delay or 0) / 1000,
         "write": dict(rule.write) or ({} if rule.delete or rule.ask or error else _default_files(request)),
         "delete": list(rule.delete),
