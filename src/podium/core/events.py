@@ -31,7 +31,7 @@ from podium.core.run_events import (
     RunRecovered,
     RunResumed,
     RunStarted,
-)
+)  # fmt: skip
 from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, Role, Tree
 from podium.fast_dataclass import dataclass
 
@@ -378,31 +378,9 @@ class JumpAsked:
 
 
 InstanceEvent: TypeAlias = (
-    StepEntered
-    | StepExpanded
-    | AttemptStarted
-    | AttemptTaken
-    | AttemptGuided
-    | AttemptEnded
-    | AttemptDoubted
-    | AttemptLost
-    | AttemptQueued
-    | RetryScheduled
-    | WaitStarted
-    | WaitEnded
-    | SignalReceived
-    | TimerFired
-    | ApprovalAsked
-    | ApprovalGiven
-    | FactsAsked
-    | FactsFound
-    | JoinQueued
-    | JoinAsked
-    | JoinEnded
-    | JumpOrdered
-    | JumpAsked
-    | StepReopened
-    | CancelOrdered
-    | StepEnded
-)
+    StepEntered | StepExpanded | AttemptStarted | AttemptTaken | AttemptGuided | AttemptEnded
+    | AttemptDoubted | AttemptLost | AttemptQueued | RetryScheduled | WaitStarted | WaitEnded
+    | SignalReceived | TimerFired | ApprovalAsked | ApprovalGiven | FactsAsked | FactsFound | JoinQueued
+    | JoinAsked | JoinEnded | JumpOrdered | JumpAsked | StepReopened | CancelOrdered | StepEnded
+)  # fmt: skip
 Event: TypeAlias = InstanceEvent | RunEvent
