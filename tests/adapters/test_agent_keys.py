@@ -17,7 +17,7 @@ from podium.ports.agent import Agent, AgentRequest, AgentResult, ImageInput, Pro
 from podium.ports.agent_type import AgentType
 from podium.testing.agent_contract import finished_process
 from podium.testing.models.server import ModelServer, Rule
-from podium.workflow.agent_keys import COMMON_KEYS, faults_of
+from podium.workflow.agent_keys import COMMON_KEYS, PROGRAM_KEYS, faults_of
 from podium.workflow.editor_schema import is_readable
 from podium.workflow.schema.fields import keys_of
 from podium.workflow.schema.file import Agent as AgentEntry
@@ -196,7 +196,7 @@ def test_the_declarations_are_complete_and_each_agent_accepts_only_its_own() -> 
         for key in all_keys - set(capabilities.keys):
             (fault,) = faults_of("it", name, capabilities, {key: "x"})
             assert key in fault.message
-    assert {key for key in keys_of(AgentEntry) if key not in all_keys} == {*COMMON_KEYS, "env"}
+    assert {key for key in keys_of(AgentEntry) if key not in all_keys} == {*COMMON_KEYS, *PROGRAM_KEYS}
 
 
 @pytest.mark.parametrize("agent_type", built_in_types(), ids=lambda agent_type: str(agent_type.name))

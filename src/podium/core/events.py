@@ -341,31 +341,9 @@ class JumpAsked:
 
 
 InstanceEvent: TypeAlias = (
-    StepEntered
-    | StepExpanded
-    | AttemptStarted
-    | AttemptTaken
-    | AttemptGuided
-    | AttemptEnded
-    | AttemptDoubted
-    | AttemptLost
-    | AttemptQueued
-    | RetryScheduled
-    | WaitStarted
-    | WaitEnded
-    | SignalReceived
-    | TimerFired
-    | ApprovalAsked
-    | ApprovalGiven
-    | FactsAsked
-    | FactsFound
-    | JoinQueued
-    | JoinAsked
-    | JoinEnded
-    | JumpOrdered
-    | JumpAsked
-    | StepReopened
-    | CancelOrdered
-    | StepEnded
-)
+    StepEntered | StepExpanded | AttemptStarted | AttemptTaken | AttemptGuided | AttemptEnded
+    | AttemptDoubted | AttemptLost | AttemptQueued | RetryScheduled | WaitStarted | WaitEnded
+    | SignalReceived | TimerFired | ApprovalAsked | ApprovalGiven | FactsAsked | FactsFound | JoinQueued
+    | JoinAsked | JoinEnded | JumpOrdered | JumpAsked | StepReopened | CancelOrdered | StepEnded
+)  # fmt: skip
 Event: TypeAlias = InstanceEvent | RunEvent

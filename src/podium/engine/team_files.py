@@ -26,7 +26,7 @@ from podium.views.files.mailboxes import FOLDERS, OURS, mailbox_files
 from podium.views.plain import encode_utf8
 
 FOLDER: Final = "team"
-TAKEN: Final = "taken"
+TAKEN_UP: Final = "taken"
 MOST_BYTES: Final = 16 * 1024
 
 
@@ -141,17 +141,17 @@ def _content(path: Path) -> bytes | None:
 
 def _dropped(place: Path, to: Address) -> Iterator[DroppedNote]:
     """Take up new files, and those that an earlier owner had taken up before it died: posting again changes nothing."""
-    inbox, taken = place / "inbox", place / TAKEN
+    inbox, folder = place / "inbox", place / TAKEN_UP
     try:
         new = sorted(entry.name for entry in os.scandir(inbox) if _is_dropped(entry))
     except OSError:
         return
     for name in new:
-        taken.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         data = (inbox / name).read_bytes()[: MOST_BYTES + 1]
         digest = hashlib.sha256(data, usedforsecurity=False).hexdigest()[:32]
-        (inbox / name).replace(taken / f"{digest}.md")
-    for path in sorted(taken.glob("*.md")) if taken.is_dir() else ():
+        (inbox / name).replace(folder / f"{digest}.md")
+    for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
         content = _content(path)
         if content is None or len(content) > MOST_BYTES or not content.strip():
             path.rename(path.with_suffix(".refused"))

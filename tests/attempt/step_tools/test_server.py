@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from podium.attempt.step_tools.server import serve_tools
-from podium.attempt.step_tools.tools import ASKED, StepFacts, StepTools, ToolFault
+from podium.attempt.step_tools.tools import RECORDED, StepFacts, StepTools, ToolFault
 
 FACTS = StepFacts({"step": "deliver"}, True, ("qa", "architect"), ("engineer",), ("report.md",))
 
@@ -101,7 +101,7 @@ def test_an_ask_is_recorded_once_and_an_unknown_name_comes_back_with_the_names(t
     call = rpc("tools/call", name="ask", arguments={"to": "qa", "question": "Is it fine?"})
     for _ in range(2):
         result = send(tools, call)[1]["result"]
-        assert (result["isError"], result["content"][0]["text"]) == (False, ASKED)
+        assert (result["isError"], result["content"][0]["text"]) == (False, RECORDED)
     assert len(tools.asks) == 1
     wrong = rpc("tools/call", name="ask", arguments={"to": "nobody", "question": "Hello?"})
     result = send(tools, wrong)[1]["result"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
-from podium.attempt.step_tools.limits import (
+from podium.attempt.step_tools.tools import (
     MAX_ASKS,
     MAX_NOTE,
     MAX_NOTES,

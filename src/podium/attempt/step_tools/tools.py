@@ -14,25 +14,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from podium.attempt.step_tools.limits import (
-    MAX_ASKS,
-    MAX_NOTE,
-    MAX_NOTES,
-    MAX_QUESTION,
-    MAX_SO_FAR,
-    team_text,
-)
 from podium.core.globs import glob_matches
 from podium.core.payloads import Ask, Note
 from podium.fast_dataclass import dataclass
 from podium.files.path_rules import path_fault
 
 JOURNAL: Final = "tools.jsonl"
+MAX_ASKS: Final = 5
+MAX_QUESTION: Final = 8_000
+MAX_NOTES: Final = 20
+MAX_NOTE: Final = 2_000
+MAX_SO_FAR: Final = 2_000
 MAX_CALLS: Final = 5_000
 MAX_PROGRESS: Final = 1_000
 PROGRESS_EVERY_S: Final = 1.0
 MAX_PROGRESS_TEXT: Final = 500
-ASKED: Final = "Recorded. End your turn now; you are started again with the answer."
+RECORDED: Final = "Recorded. End your turn now; you are started again with the answer."
 
 _TEXT: Final = {"type": "string"}
 
@@ -170,7 +167,7 @@ class StepTools:
                 raise ToolFault(f"an attempt may ask {MAX_ASKS} times; end your turn to get the answers")
             self.asks.append(ask)
         self.so_far = so_far or self.so_far
-        return ASKED
+        return RECORDED
 
     def _note(self, arguments: Mapping[str, Any]) -> str:
         to = team_text(arguments.get("to", ""), "to", 200)
@@ -249,3 +246,12 @@ def _set_aside(journal: Path) -> None:
         if not aside.exists():
             journal.rename(aside)
         number += 1
+
+
+def team_text(value: Any, name: str, most: int) -> str:
+    """The text without spaces around it; raises ValueError."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: it must be a text")  # noqa: TRY004 (one kind of error for all faults of an answer)
+    if len(value) > most:
+        raise ValueError(f"{name}: it has {len(value)} characters; at most {most} are possible")
+    return value.strip()

@@ -30,7 +30,7 @@ from podium.core.model import (
     Wait,
     Workflow,
 )
-from podium.core.policy import NO_LIMITS, Limits
+from podium.core.policy import NO_LIMITS, Limits, Retry
 from podium.core.queries.graph import WORK, targets_of
 from podium.core.queries.static_names import UNKNOWN
 from podium.core.queries.steps import upgrade_after, upgraded
@@ -118,6 +118,9 @@ class CostModel(Protocol[T]):
     def leaf(self, place: ForecastScope, step: Step, gate: T | None, tries: Callable[[], int]) -> T:
         """Each attempt: lost answers, malformed answers, then an answer that its gates judge."""
 
+    def team(self, place: ForecastScope, step: Step, leaf: T, message: T, most: int) -> T:
+        """A leaf with at most so many messages, each of which costs `message`."""
+
     def together(self, place: ForecastScope, step: Step, parts: tuple[T, ...]) -> T:
         """Each part happens once."""
 
@@ -190,12 +193,51 @@ def _cost_without_limits(model: CostModel[T], place: ForecastScope, step: Step) 
         case Check() | Set() | Human() | Wait() | Continue():
             return model.together(place, step, ())
         case _ if isinstance(verb, WORK):
-            retry, gate = step.retry, _cost_of_gates(model, place, step)
-            return model.leaf(
-                place, step, gate, lambda: _times(place, step, retry.attempts) + len(retry.degrade)
+            leaf = _cost_of_leaf(model, place, step)
+            return (
+                _with_team(model, place, step, verb, leaf) if isinstance(verb, Agent) and verb.team else leaf
             )
         case _:
             assert_never(verb)
+
+
+def _cost_of_leaf(model: CostModel[T], place: ForecastScope, step: Step) -> T:
+    retry, gate = step.retry, _cost_of_gates(model, place, step)
+    return model.leaf(place, step, gate, lambda: _times(place, step, retry.attempts) + len(retry.degrade))
+
+
+def _with_team(model: CostModel[T], place: ForecastScope, step: Step, verb: Agent, leaf: T) -> T:
+    """Each message lets one member answer and gives its asker one more attempt; the dearest of each counts."""
+    workers = [(step, place)]
+    for member in verb.team:
+        at = child(gates(place.at), member.name)
+        workers.append((member.step, replace(place, at=at)))
+    workers = [(each, where) for each, where in workers if isinstance(each.verb, Agent)]
+
+    def weight(worker: tuple[Step, ForecastScope]) -> int:
+        each, where = worker
+        tries = 1 + each.retry.transient + each.retry.repair
+        return where.attempt_cost(each, where.at) * tries
+
+    def weight_of_answer(worker: tuple[Step, ForecastScope]) -> int:
+        each, where = worker
+        return weight(worker) * (_times(where, each, each.retry.attempts) + len(each.retry.degrade))
+
+    asker, at_asker = max(workers, key=weight)
+    once = asker._replace(gates=None, retry=_retry_of_once(asker.retry))
+    parts = [model.leaf(at_asker, once, None, lambda: 1)]
+    if len(workers) > 1:
+        answering, at_member = max(workers[1:], key=weight_of_answer)
+        parts.append(cost_of_step(model, at_member, answering))
+    most = step.limits.messages
+    if most is None:
+        raise Unbounded(step.name, "limits.messages is disabled, and nothing else bounds what a team asks")
+    return model.team(place, step, leaf, model.together(place, step, tuple(parts)), most)
+
+
+def _retry_of_once(retry: Retry) -> Retry:
+    """The retry of one further attempt: what does not count as an attempt, and nothing else."""
+    return Retry(attempts=1, transient=retry.transient, repair=retry.repair)
 
 
 def _cost_of_child(model: CostModel[T], place: ForecastScope, step: Step) -> T:

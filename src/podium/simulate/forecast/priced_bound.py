@@ -179,6 +179,15 @@ class _Prices:
 
         return at if costly else _no_cost
 
+    def team(
+        self, _place: ForecastScope, _step: Step, leaf: SurplusAt, message: SurplusAt, most: int
+    ) -> SurplusAt:
+        def at(terms: Terms) -> Surplus:
+            total = leaf(terms).either + most * message(terms).either
+            return Surplus(total, total)
+
+        return at
+
     def items(self, _place: ForecastScope, _step: Step, body: SurplusAt, width: int) -> SurplusAt:
         def at(terms: Terms) -> Surplus:
             total = width * body(terms).either

@@ -106,6 +106,10 @@ class _Tables:
             granted, table = 1, combine(table, delay(once, 1, 0))
         return Node(step, table, table, () if gate is None else (gate,), number, once, granted)
 
+    def team(self, _place: ForecastScope, _step: Step, leaf: Node, message: Node, most: int) -> Node:
+        table = combine(leaf.either, multiply(message.either, most))
+        return replace(leaf, good=table, bad=table)
+
     def together(self, place: ForecastScope, step: Step, parts: tuple[Node, ...]) -> Node:
         table = combine_all((part.either for part in parts), place.size)
         return Node(step, table, table, parts)

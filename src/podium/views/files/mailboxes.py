@@ -63,7 +63,7 @@ def _text(number: int, message: MessageView, sender: str, body: str) -> str:
         "id": f"{attempt(message.sender, message.attempt)}.{number}",
         "from": sender,
         "to": message.to,
-        "time": str(message.asked),
+        "time": str(message.at),
         "outcome": message.outcome or "waiting",
         "files": ", ".join(message.files),
     }

@@ -22,7 +22,7 @@ class MessageView(NamedTuple):
     question: str
     """Empty if the engine asked for a look at finished work."""
     files: tuple[str, ...]
-    asked: Millis
+    at: Millis
     member: Address | None = None
     """The instance that answers, or answered before; None as long as nobody was asked."""
     answer: str = ""
@@ -118,8 +118,8 @@ class _Reader:
             if reply.refused:
                 self._change(number, answer=reply.refused, outcome="refused", answered=event.at)
             elif reply.is_known:
-                known = self._of_member.get(reply.path)
-                answer = "" if known is None else self.messages[known].answer
+                earlier = self._of_member.get(reply.path)
+                answer = "" if earlier is None else self.messages[earlier].answer
                 self._change(number, member=reply.path, answer=answer, outcome="known", answered=event.at)
 
     def _change(self, number: int, **changes: Any) -> None:

@@ -29,7 +29,7 @@ def _message(number: int, message: MessageView) -> Iterator[str]:
     if message.answered is None:
         yield f"   {message.to} has not answered yet"
         return
-    took = duration(message.answered - message.asked)
+    took = duration(message.answered - message.at)
     cost = f", {dollars(message.usd)}" if message.usd else ""
     match message.outcome:
         case "refused":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podium.workflow.agent_capabilities import HUMAN
 from podium.workflow.context import WorkflowSource
 from podium.workflow.lint.analysis.cycles import find_cycles
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.problems import Problem, did_you_mean
-from podium.workflow.schema.step import Feature
+from podium.workflow.schema.step import Feature, TeamMember
 
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
@@ -22,7 +23,18 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
 
 def _team(site: StepSite) -> Iterator[Problem]:
     team = site.step.team or {}
+    if team and site.step.agent == HUMAN:
+        yield site.problem(37, "team", message="a person who does a step has no team to ask", key=True)
+    own = site.step.role if isinstance(site.step.role, str) else site.name
+    gates = {gate.name for gate in site.gates()}
     for name, member in team.items():
+        if name == own:
+            message = f'"{name}" is what the worker of the step itself is called; choose another name'
+            yield site.problem(37, "team", name, message=message, key=True)
+        if name in gates:
+            message = f'"{name}" is the name of a gate of this step; choose another name'
+            yield site.problem(37, "team", name, message=message, key=True)
+        yield from _person(site, name, member)
         if member.role is None and member.agent is None:
             yield site.problem(37, "team", name, message=f'"{name}" has no role or agent', key=True)
         for number, other in enumerate(member.asks):
@@ -32,6 +44,16 @@ def _team(site: StepSite) -> Iterator[Problem]:
             elif other not in team:
                 message = f'"{name}" asks "{other}", which is not in the team'
                 yield site.problem(37, *place, message=message, hint=did_you_mean(other, team))
+
+
+def _person(site: StepSite, name: str, member: TeamMember) -> Iterator[Problem]:
+    """A person only answers: other keys would have no effect."""
+    if member.agent != HUMAN:
+        return
+    for key in member.written_keys():
+        if key not in ("agent", "when_done", "timeout"):
+            message = f'"{name}" is a person, who answers questions; {key} has no effect'
+            yield site.problem(37, "team", name, key, message=message, key=True)
 
 
 def _feature(context: WorkflowSource, feature: Feature) -> Iterator[Problem]:
