@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "demo": "Watch a scripted team repair a small project.",
     "init": "Write a first workflow for this project.",
     "run": "Run a workflow.",
+    "start-task": "Run the project's workflow for a task in words.",
     "resume": "Resume a parked, paused, interrupted, killed or failed run.",
     "take": "Do the next attempt of a step yourself, in the agent's own program.",
     "raise": "Raise the limit that ended a run, and continue it.",
@@ -50,6 +51,7 @@ COMMANDS: Final = {
     "costs": "Show the cost of runs by agent, role, step or day.",
     "diff": "Show the changes of a run or a step.",
     "apply": "Merge a finished run's changes into a branch.",
+    "complete-task": "Merge the work of a task after looking at its verdicts.",
     "inbox": "List open questions with the command that answers each.",
     "approve": "Approve what a run is waiting for.",
     "reject": "Reject what a run is waiting for, with a reason.",
@@ -78,8 +80,10 @@ GROUPS: Final = {
     "author": frozenset(
         "init validate resolve convert graph plan simulate prompt context test schema roles".split()
     ),
-    "run": frozenset("demo run resume take raise rerun fork watch run-step serve mcp acp".split()),
-    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
+    "run": frozenset("demo run start-task resume take raise rerun fork watch run-step serve mcp acp".split()),
+    "control": frozenset(
+        "approve reject answer guide signal jump pause cancel apply complete-task inbox".split()
+    ),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
     ),
@@ -89,9 +93,9 @@ MODULES: Final = {"raise": "raise_limit"}
 """Commands whose name is a word of Python."""
 HEADINGS: Final = {
     "Every day": "init run show approve resume",
-    "Start": "demo rerun fork run-step watch serve",
+    "Start": "demo start-task rerun fork run-step watch serve",
     "Watch": "runs logs events",
-    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
+    "Decide": "inbox reject answer apply complete-task take raise guide signal jump pause cancel",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph prompt context resolve convert roles schema",
     "Assistants and editors": "mcp acp",
@@ -103,7 +107,8 @@ READ_ONLY_COMMANDS: Final = frozenset(
 )
 """They only print, so a reader that closes the pipe early is not an error."""
 DECIDING_COMMANDS: Final = frozenset(
-    "run resume rerun fork watch serve approve reject answer guide signal jump pause cancel apply gc mcp acp".split()
+    "run start-task resume rerun fork watch serve approve reject answer guide signal jump pause cancel apply complete-task "
+    "gc mcp acp".split()
 )
 """Refused in a process of a step. `take` and `raise` check it themselves, since programs in Python call them too."""
 
