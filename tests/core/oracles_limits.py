@@ -11,6 +11,7 @@ from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
     AttemptEnded,
+    AttemptLost,
     AttemptQueued,
     AttemptStarted,
     RetryScheduled,
@@ -224,6 +225,8 @@ def check_money(run_log: RunLog) -> None:
             case AttemptDoubted():
                 lost = AttemptEnded(event.at, event.path, event.attempt, "error")
                 _settle(run_log, purses, reserves[event.path], lost)
+                _lose(run_log, purses, reserves[event.path])
+            case AttemptLost():
                 _lose(run_log, purses, reserves[event.path])
             case RunRecovered():
                 for path in event.lost:

@@ -31,6 +31,7 @@ SAYS = {
     "AttemptGuided": "An agent was given guidance while it works, or could not be.",
     "AttemptEnded": "An attempt ended, with its result, tree, verdict and usage.",
     "AttemptDoubted": "It is not known whether this attempt took effect before a crash, and it must not be repeated without consent.",
+    "AttemptLost": "The process that performed this attempt is gone; the attempt counts in full and is performed again.",
     "AttemptQueued": "Another attempt is queued, with this feedback.",
     "RetryScheduled": "Another attempt will follow later: after a delay, or when a quota resets.",
     "WaitStarted": "A step waits for something outside the run.",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from podium.ports.runtime import LogCheck
     from podium.views.pictures.states import NodeState
     from podium.views.run.costs import By, CostReport
+    from podium.views.run.thread import Thread
     from podium.views.run.view import Pending, RunView
 
 
@@ -65,6 +66,13 @@ class Queries:
         from podium.app.query.runs import picture
 
         return picture(self._project, self._project.run(run))
+
+    def thread(self, run: RunId) -> Thread:
+        """What the workers of a run said to each other."""
+        from podium.runtime.records import events_of
+        from podium.views.run.thread import thread_of
+
+        return thread_of(events_of(self._project.runtime.events(run)))
 
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         """The stored events after a number."""

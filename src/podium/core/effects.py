@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from podium.core.events import (
     ApprovalAsked,
+    AttemptLost,
     AttemptStarted,
     CancelOrdered,
     Event,
@@ -85,6 +86,7 @@ IN_FLIGHT: Final = (RunAttempt, CancelAttempt)
 
 _KIND_OF: Final[Mapping[type[Event], EffectKind]] = {
     AttemptStarted: "attempt",
+    AttemptLost: "attempt",
     CancelOrdered: "attempt",
     RetryScheduled: "timer",
     StepExpanded: "timer",

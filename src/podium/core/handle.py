@@ -14,12 +14,13 @@ from typing import Any, Final, TypeVar, assert_never
 from podium.core.addresses import ROOT
 from podium.core.decide.advice import decision_in, invalid_decision
 from podium.core.decide.approvals import has_approved, late_veto, may_answer
-from podium.core.effects import IN_FLIGHT, AskPerson, FindFact, RunAttempt, StartTimer, Watch
+from podium.core.effects import IN_FLIGHT, AskPerson, CancelAttempt, FindFact, RunAttempt, StartTimer, Watch
 from podium.core.events import (
     ApprovalGiven,
     AttemptDoubted,
     AttemptEnded,
     AttemptGuided,
+    AttemptLost,
     AttemptTaken,
     CancelAsked,
     Event,
@@ -28,6 +29,7 @@ from podium.core.events import (
     JoinEnded,
     JumpAsked,
     LimitRaised,
+    NoteLeft,
     RunPaused,
     RunRecovered,
     RunResumed,
@@ -39,7 +41,7 @@ from podium.core.events import (
 from podium.core.evolve.evolve import evolve
 from podium.core.expressions.values import ExprError
 from podium.core.guidance import guidable
-from podium.core.ledger import shortfall
+from podium.core.ledger import cancelled_attempt, shortfall
 from podium.core.messages import (
     Approve,
     Cancel,
@@ -55,10 +57,12 @@ from podium.core.messages import (
     Resume,
     Signal,
     Start,
+    Tell,
 )
 from podium.core.model import Block, Call, Wait
 from podium.core.queries.computed import entered
 from podium.core.queries.graph import actions_of, body_of, order_of, workflow_of
+from podium.core.queries.mailboxes import unknown_mailbox
 from podium.core.state import Leaf, Scope, State
 from podium.core.types import Address, Millis
 
@@ -78,7 +82,7 @@ def handle(state: State, message: Message, now: Millis) -> Handled:
     if state.started is None:
         return Refusal("not_started", "the run has not been started")
     match message:
-        case Approve() | Signal() | Cancel() | Jump() | Pause() | Resume() | Guide() | RaiseLimit():
+        case Approve() | Signal() | Cancel() | Jump() | Pause() | Resume() | Guide() | Tell() | RaiseLimit():
             if state.ended is not None:
                 return Refusal("ended", f"the run has ended: {state.ended.status}")
             return _command(state, message, now)
@@ -116,6 +120,8 @@ def _report(state: State, message: Report, now: Millis) -> tuple[Event, ...]:
             return _guided(state, message, now) if _is_in_flight(state, message) else ()
         case AttemptEnded():
             return (_with_time(message, now),) if _is_in_flight(state, message) else ()
+        case AttemptLost():
+            return _lost(state, message, now) if _is_in_flight(state, message) else ()
         case WaitEnded():
             return (_with_time(message, now),) if ("wait", message.path) in state.pending else ()
         case FactsFound():
@@ -130,7 +136,7 @@ def _report(state: State, message: Report, now: Millis) -> tuple[Event, ...]:
             assert_never(message)
 
 
-def _is_in_flight(state: State, message: AttemptTaken | AttemptGuided | AttemptEnded) -> bool:
+def _is_in_flight(state: State, message: AttemptTaken | AttemptGuided | AttemptEnded | AttemptLost) -> bool:
     effect = state.pending.get(("attempt", message.path))
     return isinstance(effect, IN_FLIGHT) and effect.started.attempt == message.attempt
 
@@ -178,6 +184,18 @@ def _timer_fired(state: State, message: Fired, now: Millis) -> tuple[Event, ...]
     return (TimerFired(now, message.path, message.due),) if message.due in dues else ()
 
 
+def _lost(state: State, message: AttemptLost, now: Millis) -> tuple[Event, ...]:
+    """The attempt is performed again, unless a person must allow it first; one that is being cancelled is over."""
+    path, effect = message.path, state.pending["attempt", message.path]
+    if isinstance(effect, CancelAttempt):
+        return (cancelled_attempt(effect.started, now),)
+    assert isinstance(effect, RunAttempt)
+    place, reserve = state.instances[path].place, effect.started.reserve
+    if not place.step.repeatable or (reserve.calls and shortfall(state, place.ledger, reserve)):
+        return (AttemptDoubted(now, path, message.attempt),)
+    return (AttemptLost(now, path, message.attempt),)
+
+
 def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
     """A new owner repeats attempts that were in flight, unless a person must allow it first.
 
@@ -200,7 +218,9 @@ def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
 
 
 def _command(
-    state: State, message: Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit, now: Millis
+    state: State,
+    message: Approve | Signal | Cancel | Jump | Pause | Resume | Guide | Tell | RaiseLimit,
+    now: Millis,
 ) -> Handled:
     match message:
         case Approve():
@@ -217,6 +237,9 @@ def _command(
             return (RunResumed(now, message.by),) if state.paused else ()
         case Guide():
             return (GuidanceGiven(now, message.by, message.text),)
+        case Tell():
+            why = unknown_mailbox(state, message.to)
+            return Refusal("no_step", why) if why else (NoteLeft(now, message.by, message.to, message.text),)
         case RaiseLimit():
             return _raise_limit(state, message, now)
         case _:
@@ -249,6 +272,9 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     groups = dict(workflow_of(state, leaf.place).people)
     if not may_answer(request.by, message.by, groups):
         return Refusal("not_asked", f"{message.by} may not answer; only {', '.join(request.by)} may")
+    # Whoever says no needs no proof: work can be stopped from everywhere.
+    if request.presence and message.proof is None and message.action not in ("reject", "abort"):
+        return Refusal("presence", f"{message.path!r} needs the proof that {message.by} is present")
     if message.action == "approve" and has_approved(leaf.approvals, message.by):
         return Refusal("answered", f"{message.by} has already approved {message.path!r}")
     choices = step.output.choices
@@ -271,6 +297,9 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
             message.answer,
             reviewed,
             message.reused,
+            message.how,
+            message.opened,
+            message.proof,
         ),
     )
 

@@ -1,7 +1,7 @@
 """The messages a run receives: commands from people, and reports about effects.
 
-Reports about an effect are the events themselves (AttemptTaken, AttemptGuided, AttemptEnded, WaitEnded, FactsFound,
-JoinEnded); `handle` checks them against the pending effects and sets their time to that of the turn. A refusal is a value, not an event.
+Reports about an effect are the events themselves (AttemptTaken, AttemptGuided, AttemptEnded, AttemptLost, WaitEnded,
+FactsFound, JoinEnded); `handle` checks them against the pending effects and sets their time to that of the turn. A refusal is a value, not an event.
 """
 
 from __future__ import annotations
@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, TypeAlias
 
-from podium.core.events import AttemptEnded, AttemptGuided, AttemptTaken, FactsFound, JoinEnded, WaitEnded
+from podium.core.events import (
+    AttemptEnded,
+    AttemptGuided,
+    AttemptLost,
+    AttemptTaken,
+    FactsFound,
+    JoinEnded,
+    WaitEnded,
+)
 from podium.core.payloads import RunFacts
 from podium.core.types import Address, Millis, Tree, Unit
 from podium.fast_dataclass import dataclass
@@ -48,6 +56,12 @@ class Approve:
     tree: Tree | None = None
     reused: str = ""
     """The earlier run from which the engine takes the answer."""
+    how: str = ""
+    """How the answer came: terminal, command, file, python, web, mcp or the name of a channel; empty if unknown."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence; the sender to the core has verified it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +105,15 @@ class Guide:
 
 
 @dataclass(frozen=True, slots=True)
+class Tell:
+    """Leave a note for a step, `deliver`, or for a member of its team, `deliver/qa`; the next attempt gets it."""
+
+    by: str
+    to: Address
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RaiseLimit:
     ledger: Address
     unit: Unit
@@ -105,7 +128,15 @@ class Refusal:
 
 
 Report: TypeAlias = (
-    AttemptTaken | AttemptGuided | AttemptEnded | WaitEnded | FactsFound | JoinEnded | Fired | Recover
+    AttemptTaken
+    | AttemptGuided
+    | AttemptEnded
+    | AttemptLost
+    | WaitEnded
+    | FactsFound
+    | JoinEnded
+    | Fired
+    | Recover
 )
-Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit
+Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | Tell | RaiseLimit
 Message: TypeAlias = Report | Command

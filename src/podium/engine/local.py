@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from podium.core.events import RunEnded
 from podium.core.hash_chain import FIRST_HASH, Record, RunId
-from podium.core.messages import Cancel, Command, Guide, Pause, Refusal
+from podium.core.messages import Cancel, Command, Guide, Pause, Refusal, Tell
 from podium.core.types import ABANDONED
 from podium.engine.lease import is_owned, lease
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
@@ -81,7 +81,7 @@ class LocalRuntime:
     async def send(self, run: RunId, command: RunCommand, *, key: str) -> Reply:
         import anyio
 
-        if isinstance(command, Pause | Guide) and not self.is_owned(run):
+        if isinstance(command, Pause | Guide | Tell) and not self.is_owned(run):
             return await anyio.to_thread.run_sync(self._record, run, command, key)
         self.post(run, command, key=key)
         deadline = time.monotonic() + PATIENCE_S
@@ -98,7 +98,7 @@ class LocalRuntime:
             await anyio.sleep(LOOK_S)
         return decode_reply(reply)
 
-    def _record(self, run: RunId, command: Pause | Guide, key: str) -> Reply:
+    def _record(self, run: RunId, command: Pause | Guide | Tell, key: str) -> Reply:
         from podium.engine.log import open_log
 
         prepared = self._setup.prepare(self._head(run))
@@ -234,12 +234,18 @@ class LocalRuntime:
 
     def rebuild(self, run: RunId) -> None:
         from podium.engine.run_folder import RunFolder
+        from podium.engine.team_files import TeamFiles
 
         # Secrets were masked before anything was stored.
         mask = Mask()
         exporters = self._setup.exporters_of(self._head(run), mask)
         folder = RunFolder(self._paths.run_dir(run), mask, exporters=exporters)
-        folder.rebuild(events_of(self.events(run)))
+        events = events_of(self.events(run))
+        folder.rebuild(events)
+        # The mailboxes of a team need the workflow, which may be readable no more.
+        with suppress(PodiumError):
+            workflow = self._setup.prepare(self._head(run)).workflow
+            TeamFiles(self._paths.run_dir(run), run, workflow, self._paths.root).sync(events)
 
     def verify(self, run: RunId) -> LogCheck:
         from podium.engine.verify import verify

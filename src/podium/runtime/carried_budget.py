@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from podium.core.addresses import FINALLY, ROOT, without_numbers, without_visit
-from podium.core.events import AttemptDoubted, AttemptEnded, AttemptStarted, Event, RunRecovered, RunStarted
+from podium.core.events import (
+    AttemptDoubted,
+    AttemptEnded,
+    AttemptLost,
+    AttemptStarted,
+    Event,
+    RunRecovered,
+    RunStarted,
+)
 from podium.core.model import Agent, Call, Workflow
 from podium.core.payloads import Amounts, CarriedSpend
 from podium.core.policy import NO_LIMITS
@@ -92,6 +100,8 @@ class _Spending:
                 self._lose(event.path)
                 del self._flying[event.path]
                 self._work(event.path, event.at, -1)
+            case AttemptLost():
+                self._lose(event.path)
             case RunRecovered():
                 self._pause(event.at)
                 for path in event.lost:

@@ -1,4 +1,4 @@
-"""Encodes tasks as JSON and decodes them.
+"""Encodes tasks and compiled workflows as JSON and decodes them.
 
 Rule 1: the round trip is the identity. Untyped values of the compiled workflow are frozen (MappingProxyType, tuple), those
 of a run are plain (dict, list); the hash that finds an earlier answer depends on it. Rule 2: decoding is strict. An
@@ -16,6 +16,8 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, Union, get_args, get
 from podium.core import events, model, payloads, policy, step_settings
 from podium.core.codec import CodecError
 from podium.core.expressions import nodes, templates
+from podium.core.queries import computed
+from podium.core.queries.computed import ComputedNames, ComputedNumber
 from podium.tasks import run_context, task, task_names
 
 Json: TypeAlias = Any
@@ -26,11 +28,17 @@ T = TypeVar("T")
 TYPE: Final = "type"
 MAP: Final = "map"
 """The tag of a map that has a key `type` itself."""
+OWN_TYPE: Final = "of_type"
+"""How a field `type` of a record is stored, because `type` is the tag."""
+VERSION: Final = 1
+"""Of the format of compiled workflows."""
 
 
 def encode(value: Any) -> Json:
     """Encode any value that a task may contain; raises CodecError for others."""
     match value:
+        case ComputedNumber() | ComputedNames():
+            return {TYPE: type(value).__name__, "setting": encode(value.setting)}
         case None | bool() | int() | float() | str():
             return value
         case task_names.NameValues():
@@ -62,6 +70,21 @@ def decode_task(value: Json) -> task.Task:
     return decoded
 
 
+def encode_workflow(workflow: model.Workflow) -> Json:
+    """A compiled workflow, for a process that must not compile it again: its version or its files may differ."""
+    return {"version": VERSION, "workflow": encode(workflow)}
+
+
+def decode_workflow(value: Json) -> model.Workflow:
+    if not isinstance(value, dict) or value.keys() != {"version", "workflow"}:
+        raise CodecError("not a compiled workflow")
+    if value["version"] != VERSION:
+        raise CodecError(
+            f"the workflow was compiled in format {value['version']!r}, and this version of Podium reads {VERSION}"
+        )
+    return decode(model.Workflow, value["workflow"])
+
+
 def _key(name: Any) -> str:
     if not isinstance(name, str):
         raise CodecError(f"the keys of a map must be text, not {name!r}")
@@ -71,11 +94,15 @@ def _key(name: Any) -> str:
 def _encode_record(record: Any) -> dict[str, Json]:
     """The fields that do not have their default, under the name of the class."""
     encoded = {
-        field.name: encode(value)
+        _stored_name(field): encode(value)
         for field in fields(record)
         if not _is_default(field, value := getattr(record, field.name))
     }
     return {TYPE: _TAGS[type(record)], **encoded}
+
+
+def _stored_name(field: Field[Any]) -> str:
+    return OWN_TYPE if field.name == TYPE else field.name
 
 
 def _is_default(field: Field[Any], value: Any) -> bool:
@@ -95,6 +122,9 @@ def _decode_any(value: Json, frozen: bool = False) -> Any:
             return tuple(items) if frozen else list(items)
         case {"type": "map", "items": dict(inner)} if len(value) == 2:
             return _decode_map(inner, frozen)
+        case {"type": "ComputedNumber" | "ComputedNames" as name, "setting": setting} if len(value) == 2:
+            holder = ComputedNumber if name == "ComputedNumber" else ComputedNames
+            return holder(decode(computed.Setting, setting))
         case {"type": str(name)}:
             return _decode_record(name, value)
         case dict():
@@ -119,7 +149,10 @@ def _decode_record(name: str, value: Mapping[str, Json]) -> Any:
     missing = [field for field in required if field not in value]
     if missing:
         raise CodecError(f"missing fields of {name}: {', '.join(missing)}")
-    return cls(**{field: readers[field](inner) for field, inner in value.items() if field != TYPE})
+    own = {OWN_TYPE: TYPE}
+    return cls(
+        **{own.get(field, field): readers[field](inner) for field, inner in value.items() if field != TYPE}
+    )
 
 
 Reader: TypeAlias = Callable[[Json], Any]
@@ -132,7 +165,7 @@ def _readers(cls: Any) -> tuple[Mapping[str, Reader], tuple[str, ...]]:
     hints = get_type_hints(cls, localns={"Value": Any})
     is_compiled = cls.__module__ in _COMPILED
     readers = {
-        field.name: _reader(
+        _stored_name(field): _reader(
             f"{cls.__name__}.{field.name}",
             hints[field.name],
             frozen=is_compiled or (cls, field.name) in _COMPILED_FIELDS,
@@ -140,7 +173,9 @@ def _readers(cls: Any) -> tuple[Mapping[str, Reader], tuple[str, ...]]:
         for field in fields(cls)
     }
     required = tuple(
-        field.name for field in fields(cls) if field.default is MISSING and field.default_factory is MISSING
+        _stored_name(field)
+        for field in fields(cls)
+        if field.default is MISSING and field.default_factory is MISSING
     )
     return readers, required
 
@@ -184,7 +219,9 @@ def _is_kind(decoded: Any, kind: Any) -> bool:
     if get_origin(kind) is Literal:
         return decoded in get_args(kind)
     if get_origin(kind) is tuple:
-        return False
+        return isinstance(decoded, ComputedNames)
+    if isinstance(decoded, ComputedNumber):
+        return kind in (int, float)
     if kind is float and type(decoded) is int:
         return True
     if kind in (int, float, bool, str, types.NoneType):
@@ -207,7 +244,9 @@ def _tuple_reader(where: str, args: tuple[Any, ...], frozen: bool) -> Callable[[
     return read_each
 
 
-_COMPILED: Final = frozenset(module.__name__ for module in (nodes, templates, policy, step_settings, model))
+_COMPILED: Final = frozenset(
+    module.__name__ for module in (nodes, templates, policy, step_settings, model, computed)
+)
 _COMPILED_FIELDS: Final = frozenset({(task_names.Deferred, "value"), (run_context.AgentUse, "config")})
 # Two classes are named Call: a function call in an expression, and a call of another workflow.
 _TAGS: Final[dict[type[Any], str]] = {
@@ -220,6 +259,7 @@ _TAGS: Final[dict[type[Any], str]] = {
         payloads,
         events,
         model,
+        computed,
         task_names,
         task,
         run_context,

@@ -27,6 +27,8 @@ def plan_data(forecast: Plan) -> dict[str, Any]:
             for name, price in forecast.prices.items()
         ],
         "refusals": list(forecast.refusals),
+        "memories": {name: list(steps) for name, steps in forecast.memories.items()},
+        "polls": [{**poll._asdict(), "most": poll.most} for poll in forecast.polls],
         **({} if forecast.series is None else {"series": forecast.series._asdict()}),
     }
 

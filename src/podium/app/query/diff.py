@@ -73,9 +73,9 @@ def read_changes(paths: ProjectPaths, span: Span) -> tuple[Change, ...]:
 
 
 def file_diff(paths: ProjectPaths, span: Span, path: str, *, limit: int = FILE_BYTES) -> tuple[str, bool]:
-    """The change of one file as text, and whether it was cut. The name is matched as it is, never as a pattern."""
+    """The change of one file as text, and whether it was cut. git matches the name as it is, never as a pattern."""
     try:
-        result = diff(_repository(paths), span.base, span.tree, paths=(f":(literal){path}",), limit=limit)
+        result = diff(_repository(paths), span.base, span.tree, paths=(path,), limit=limit)
     except GitError as error:
         raise _gone(span) from error
     return result.text, result.cut

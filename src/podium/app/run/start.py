@@ -33,7 +33,7 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
-from podium.core.queries.steps import all_steps
+from podium.core.queries.steps import all_steps, may_call_agents
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
@@ -179,6 +179,10 @@ def start_run(
         accepts=("*",) if host.context.agents_simulated else request.accepts,
     )
     start = start_message(prepared, facts, request.inputs, tree, no_human=request.no_human)
+    if may_call_agents(workflow) and not host.context.agents_simulated:
+        from podium.app.history.earlier import with_earlier
+
+        start = with_earlier(project, start, host.now())
     if any(step.settings.baseline == "refuse" for _, step, _ in all_steps(workflow)):
         from podium.app.run.baseline import refuse_red_base
 

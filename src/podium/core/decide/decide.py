@@ -90,7 +90,7 @@ def affected(state: State, event: Event) -> tuple[Address, ...]:
             return (event.path, event.parent) if more else (event.path,)
         case events.StepEnded():
             return _after_end(state, event.path)
-        case events.AttemptStarted() | events.AttemptTaken() | events.AttemptGuided():
+        case events.AttemptStarted() | events.AttemptTaken() | events.AttemptGuided() | events.AttemptLost():
             return ()  # The engine performs the attempt.
         case (
             events.AttemptEnded()
@@ -134,6 +134,7 @@ def affected(state: State, event: Event) -> tuple[Address, ...]:
             | events.CancelAsked()
             | events.RunPaused()
             | events.GuidanceGiven()
+            | events.NoteLeft()
             | events.LimitRaised()
             | events.RunEnded()
         ):

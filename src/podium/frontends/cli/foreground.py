@@ -260,7 +260,13 @@ class Foreground:
                 self._live.tell(typed)
                 continue
             answer = Approve(
-                question.path, typed.action, speaker(None), typed.text, typed.value, question.tree
+                question.path,
+                typed.action,
+                speaker(None),
+                typed.text,
+                typed.value,
+                question.tree,
+                how="terminal",
             )
             reply = await self._project.runtime.send(self._run, answer, key=f"terminal-{time.time_ns()}")
             if isinstance(reply, Refusal):

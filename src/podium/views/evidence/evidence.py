@@ -47,6 +47,8 @@ class Evidence(NamedTuple):
     """The newest result of each gate that has not judged this tree."""
     verdicts: tuple[Proof, ...]
     verdicts_before: tuple[Proof, ...]
+    judged: tuple[Proof, ...]
+    """All results of gates and reviewers, on any tree, in order."""
     findings: tuple[Finding, ...]
     """Of all rounds, with the state of each."""
     attempts: tuple[AttemptView, ...]
@@ -62,6 +64,12 @@ class Evidence(NamedTuple):
     def last_decision(self) -> Decision | None:
         """The newest answer to this question about another tree."""
         return next((each for each in reversed(self.decisions) if each.tree != self.tree), None)
+
+    def faults_of(self, attempt: AttemptView) -> tuple[Proof, ...]:
+        """What gates and reviewers had against the tree that an attempt left."""
+        if attempt.tree is None or attempt.tree == attempt.base:
+            return ()
+        return tuple(each for each in self.judged if each.tree == attempt.tree and not each.passed)
 
     @property
     def limits(self) -> tuple[LimitView, ...]:
@@ -91,6 +99,7 @@ def evidence_of(
         gates_before=gates_before,
         verdicts=verdicts,
         verdicts_before=verdicts_before,
+        judged=proofs,
         findings=tuple(each for review in reviews_of(in_view(view.steps)) for each in review.findings),
         attempts=attempts,
         decisions=about(decisions_of(events, causes), pending.path),

@@ -36,6 +36,7 @@ _Ordinary: TypeAlias = (
     | events.RunPaused
     | events.RunResumed
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepReopened
     | events.AttemptQueued
@@ -60,11 +61,13 @@ _WithoutDetails: TypeAlias = (
     | events.RunResumed
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.StepReopened
     | events.AttemptQueued
     | events.AttemptDoubted
+    | events.AttemptLost
     | events.WaitStarted
     | events.WaitEnded
     | events.SignalReceived
@@ -88,6 +91,7 @@ _WithoutTransition: TypeAlias = (
     | events.RunRecovered
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.StepReopened
@@ -97,6 +101,7 @@ _WithoutTransition: TypeAlias = (
     | events.AttemptGuided
     | events.AttemptEnded
     | events.AttemptDoubted
+    | events.AttemptLost
     | events.RetryScheduled
     | events.WaitStarted
     | events.WaitEnded
@@ -156,7 +161,7 @@ def level_of(event: Event) -> LogLevel:
             return "WARNING" if event.lost else "INFO"
         case events.AttemptEnded():
             return "INFO" if event.kind == "ok" else "WARNING"
-        case events.AttemptDoubted() | events.RetryScheduled() | events.CancelAsked():
+        case events.AttemptDoubted() | events.AttemptLost() | events.RetryScheduled() | events.CancelAsked():
             return "WARNING"
         case events.FactsAsked() | events.FactsFound() | events.StepExpanded() | events.JoinQueued():
             return "DEBUG"

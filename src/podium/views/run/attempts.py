@@ -16,6 +16,7 @@ _Ignored: TypeAlias = (
     | events.RunResumed
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepEntered
     | events.StepExpanded
@@ -97,7 +98,7 @@ def attempts_of(log: Iterable[Event], *, left: bool = False) -> tuple[AttemptVie
                 working.pop(event.path, None)
                 if key in attempts:
                     attempts[key] = _ended(attempts[key], event)
-            case events.AttemptDoubted():
+            case events.AttemptDoubted() | events.AttemptLost():
                 _lose(attempts, working, (event.path,), event.at)
             case events.RunRecovered():
                 _lose(attempts, working, event.lost, event.at)

@@ -16,7 +16,9 @@ from podium.core.types import Address, MicroUsd, Millis
 if TYPE_CHECKING:
     from podium.views.run.view import StepView
 
-CHARGING: Final = frozenset(("AttemptStarted", "AttemptEnded", "AttemptDoubted", "RunRecovered", "RunEnded"))
+CHARGING: Final = frozenset(
+    ("AttemptStarted", "AttemptEnded", "AttemptDoubted", "AttemptLost", "RunRecovered", "RunEnded")
+)
 """The types of the events that a reader of charges needs."""
 NO_NAME: Final = "-"
 """The agent of a call that was lost, since only its end would have named it."""
@@ -78,6 +80,8 @@ class ChargeReader:
                 return _charges_of(event)
             case events.AttemptDoubted():
                 return self._lost((event.path,), event.at, ends=True)
+            case events.AttemptLost():
+                return self._lost((event.path,), event.at, ends=False)
             case events.RunRecovered():
                 # The attempts are made again, so they stay in flight.
                 return self._lost(event.lost, event.at, ends=False)

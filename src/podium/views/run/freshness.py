@@ -15,9 +15,11 @@ _Ignored: TypeAlias = (
     | events.RunPaused
     | events.RunResumed
     | events.RunRecovered
+    | events.AttemptLost
     | events.RunEnded
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.AttemptQueued

@@ -16,8 +16,10 @@ _Ignored: TypeAlias = (
     | events.RunPaused
     | events.RunResumed
     | events.RunRecovered
+    | events.AttemptLost
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.StepReopened

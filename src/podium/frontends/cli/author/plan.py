@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +19,10 @@ from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.format import count, dollars, duration, plural
 
 if TYPE_CHECKING:
+    from podium.app.author.load import LoadedWorkflow
     from podium.app.forecast.check import Price
     from podium.app.forecast.plan import Plan, PlannedSeries, Range
+    from podium.workflow.schema.triggers import Trigger
 
 SHOW: Final[dict[str, Callable[[float], str]]] = {
     "calls": lambda number: f"{number:.0f}",
@@ -28,6 +30,7 @@ SHOW: Final[dict[str, Callable[[float], str]]] = {
     "usd": dollars,
     "time": duration,
 }
+DAY_MS: Final = 86_400_000
 NAMES = {"calls": "agent calls", "tokens": "tokens", "usd": "cost", "time": "time"}
 
 
@@ -63,6 +66,8 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         _tell(forecast, [suite.described for suite in suites], refusing)
+        for line in _trigger_lines(definition):
+            click.echo(line)
     return 2 if forecast.refusals else 0
 
 
@@ -83,6 +88,8 @@ def _tell(forecast: Plan, suites: list[str], refusing: list[str]) -> None:
         )
     if forecast.series is not None:
         click.echo(f"\n{_series_line(forecast.series)}")
+    for line in _uses_lines(forecast):
+        click.echo(line)
     if suites:
         say(
             f"\nthese gates run tests, so the tests from before the work must pass as well: {', '.join(suites)}"
@@ -101,6 +108,34 @@ def _series_line(series: PlannedSeries) -> str:
         else "its limits hold for all of them together"
     )
     return f"this is one run of a series: {series.step} continues as a new run{bound}; {whole}"
+
+
+def _uses_lines(forecast: Plan) -> Iterator[str]:
+    for name, steps in forecast.memories.items():
+        yield f"\nmemory {name}: used by {', '.join(steps)}, stored when a run passes"
+    for poll in forecast.polls:
+        every = "" if poll.every_s is None else f" every {duration(poll.every_s * 1000)}"
+        most = "" if poll.most is None else f", at most {plural(poll.most, 'time')}"
+        yield f"\n{poll.step} calls {poll.command}{every}{most}"
+
+
+def _trigger_lines(definition: LoadedWorkflow) -> Iterator[str]:
+    """How often a service starts runs, and how often it calls the commands of triggers."""
+    for name, trigger in definition.context.file.triggers.items():
+        every = trigger.every
+        polled = "" if every is None else f", calls its command {plural(DAY_MS // every, 'time')} a day"
+        yield f"\ntrigger {name} ({trigger.source}){polled}: {_per_day(trigger)}"
+
+
+def _per_day(trigger: Trigger) -> str:
+    budget = trigger.per_day
+    if budget is None:
+        return "no budget for a day"
+    limits = [
+        *([] if budget.usd is None else [dollars(int(budget.usd * 1_000_000))]),
+        *([] if budget.runs is None else [plural(budget.runs, "run")]),
+    ]
+    return f"at most {' and '.join(limits)} a day"
 
 
 def _cells(unit: str, row: Range) -> str:
