@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -21,6 +21,12 @@ FEW = 8
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 CALLED = {"yaml": "pyyaml", "acp": "agent-client-protocol"}
 """Libraries by their modules, where the names differ."""
+
+
+BROUGHT: Final = {"markupsafe", "mcp-types", "pydantic"}
+"""Parts of libraries that are listed, which install them as well."""
+OPTIONAL: Final = ("frontends/editor", "frontends/mcp", "frontends/tui", "frontends/web", "temporal")
+"""Packages that are imported only by the commands that need them, so they may import their extra at the top."""
 
 
 def project() -> Any:
@@ -39,8 +45,18 @@ def imported(source: str, *, inside: bool) -> Iterator[str]:
             yield from (module.partition(".")[0] for module in modules)
 
 
+def is_optional(path: Path) -> bool:
+    return str(path.relative_to(PACKAGE)).startswith(tuple(f"{folder}/" for folder in OPTIONAL))
+
+
+def is_command(path: Path) -> bool:
+    """Whether it is a subcommand, which is imported only when it is called."""
+    return len(path.relative_to(PACKAGE).parts) == 4 and path.is_relative_to(PACKAGE / "frontends/cli")
+
+
 def libraries(*, inside: bool) -> set[str]:
-    modules = {module for path in SOURCES for module in imported(path.read_text("utf-8"), inside=inside)}
+    sources = [path for path in SOURCES if inside or not is_optional(path)]
+    modules = {module for path in sources for module in imported(path.read_text("utf-8"), inside=inside)}
     foreign = modules - set(sys.stdlib_module_names) - {"podium"}
     return {CALLED.get(module, module.lower().replace("_", "-")) for module in foreign}
 
@@ -63,7 +79,19 @@ def test_few_libraries_are_required_and_no_other_is_imported_before_it_is_needed
 
     assert len(required) <= FEW
     assert libraries(inside=False) <= required
-    assert libraries(inside=True) - required == extras, (
+    assert libraries(inside=True) - required - BROUGHT == extras, (
         "an extra that no code imports installs nothing of use"
     )
     assert not required & extras
+
+
+def test_packages_with_extras_are_imported_where_they_are_used() -> None:
+    own = tuple(f"podium.{folder.replace('/', '.')}" for folder in OPTIONAL)
+    early = {
+        (str(path.relative_to(PACKAGE)), found.module)
+        for path in SOURCES
+        if not is_optional(path) and not is_command(path)
+        for found in syntax_of(path.read_text("utf-8")).imports
+        if found.at_top and str(found.module).startswith(own)
+    }
+    assert early == set()

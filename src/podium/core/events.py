@@ -21,6 +21,8 @@ from podium.core.payloads import (
     Verdict,
 )
 from podium.core.run_events import (
+    ApprovalAsked,
+    ApprovalGiven,
     CancelAsked,
     GuidanceGiven,
     LimitRaised,
@@ -32,7 +34,7 @@ from podium.core.run_events import (
     RunResumed,
     RunStarted,
 )
-from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reason, Role, Tree
+from podium.core.types import Address, AnswerKind, Millis, Outcome, Reason, Role, Tree
 from podium.fast_dataclass import dataclass
 
 __all__ = [
@@ -231,45 +233,6 @@ class TimerFired:
     at: Millis
     path: Address
     due: Millis
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalAsked:
-    at: Millis
-    path: Address
-    level: Level
-    by: tuple[str, ...]
-    approvals: int
-    tree: Tree | None = None
-    expires: Millis | None = None
-    silence: Outcome = "timeout"
-    remind: Millis | None = None
-    escalate: Millis | None = None
-    key: str = ""
-    """A hash of the question's text."""
-    rule: str = ""
-    """The rule of a policy that asks, in words."""
-    presence: bool = False
-    """Whether an answer needs the proof that a person is present."""
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalGiven:
-    at: Millis
-    path: Address
-    action: str
-    by: str
-    text: str = ""
-    answer: Any = None
-    tree: Tree | None = None
-    reused: str = ""
-    """The earlier run in which the person answered; empty if it was this one."""
-    how: str = ""
-    """How the answer came, such as terminal, command, file or web; empty if unknown."""
-    opened: tuple[str, ...] = ()
-    """What of the evidence this person is known to have opened, such as `diff`."""
-    proof: Mapping[str, str] | None = None
-    """The proof of presence that was verified; it can be verified again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The events that concern a run as a whole: how it starts and ends, and what people and crashes do to it."""
+"""The events of a run as a whole, and of the people who steer it and answer its questions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from podium.core.payloads import SCHEMA_VERSION, RunFacts
-from podium.core.types import Address, Millis, Outcome, Reason, RunStatus, Tree, Unit
+from podium.core.types import Address, Level, Millis, Outcome, Reason, RunStatus, Tree, Unit
 from podium.fast_dataclass import dataclass
 
 
@@ -91,6 +91,45 @@ class RunEnded:
     message: str = ""
     continued_by: str = ""
     """The run that the same transaction has created to continue the series."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    at: Millis
+    path: Address
+    level: Level
+    by: tuple[str, ...]
+    approvals: int
+    tree: Tree | None = None
+    expires: Millis | None = None
+    silence: Outcome = "timeout"
+    remind: Millis | None = None
+    escalate: Millis | None = None
+    key: str = ""
+    """A hash of the question's text."""
+    rule: str = ""
+    """The rule of a policy that asks, in words."""
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGiven:
+    at: Millis
+    path: Address
+    action: str
+    by: str
+    text: str = ""
+    answer: Any = None
+    tree: Tree | None = None
+    reused: str = ""
+    """The earlier run in which the person answered; empty if it was this one."""
+    how: str = ""
+    """How the answer came, such as terminal, command, file or web; empty if unknown."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence that was verified; it can be verified again."""
 
 
 RunEvent: TypeAlias = (
