@@ -46,6 +46,7 @@ def test_a_driver_leaves_a_step_out_and_sends_a_failed_one_back_with_its_words(p
         "build~2": "passed",
         "after_build": "passed",
     }
+    assert "build: because" in call("show").stdout
     prompt = call("logs", "@1", "build~2").stdout
     assert "Write made.txt" in prompt
 
