@@ -34,7 +34,7 @@ def test_there_is_an_example_of_every_kind() -> None:
         "slogan",
         "steps_demo",
     } <= set(TESTED)
-    assert len(list((EXAMPLES / "from_hand_to_agents").glob("*.test.yaml"))) == 7
+    assert len(list((EXAMPLES / "from_hand_to_agents").glob("*.test.yaml"))) == 8
 
 
 @pytest.mark.slow

@@ -39,6 +39,8 @@ def shell(project: Project, script: str) -> subprocess.CompletedProcess[str]:
         "rerun ask",
         "guide stop",
         "serve --once",
+        "mcp --may-answer",
+        "acp --may-answer",
     ],
 )
 def test_a_step_decides_nothing(project: Project, words: str) -> None:

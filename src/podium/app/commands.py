@@ -175,6 +175,7 @@ class Commands:
         onto: str | None = None,
     ) -> RerunPreview:
         """What a new run that continues this one would reuse and repeat."""
+        self._refuse_inside_step("start a run")
         from podium.app.run.rerun import preview_rerun
 
         return preview_rerun(self._project, run, step=step, downstream=downstream, inputs=inputs, onto=onto)

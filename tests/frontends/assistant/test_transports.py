@@ -214,3 +214,41 @@ def test_the_server_of_one_project_reads_no_files_of_another(project: Project) -
     other.facade.close()
 
     assert all('"isError": true' in reply for reply in replies), replies
+
+
+@pytest.mark.slow
+def test_the_service_serves_the_tools_beside_its_pages_behind_their_own_key(project: Project) -> None:
+    project.flow(ASK)
+    call("run", "flow.yaml", "--sandbox", "none")
+    process = subprocess.Popen(
+        (sys.executable, "-m", "podium", "serve", "--web", "--mcp", "--no-triggers"),
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        page_key = process.stdout.readline().rpartition("#key=")[2].strip()
+        url, _, key = process.stdout.readline().strip().partition(" with the header Authorization: Bearer ")
+
+        async def use() -> str:
+            headers = {"Authorization": f"Bearer {key}"}
+            async with (
+                httpx2.AsyncClient(headers=headers, timeout=60) as http,
+                Client(streamable_http_client(url, http_client=http)) as client,
+            ):
+                return text_of(await client.call_tool("show_run", {}))
+
+        text = anyio.run(use)
+        refusals = [
+            httpx2.post(url, json={}, headers=headers, timeout=60).status_code
+            for headers in ({}, {"Authorization": f"Bearer {page_key}"}, {"Host": "example.org"})
+        ]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+        process.stdout.close()
+
+    assert data_in(text)["status"] == "parked"
+    assert refusals == [401, 401, 421]

@@ -12,6 +12,7 @@ from podium.app.author.workflow_files import is_workflow, workflow_files
 from podium.app.query.runs import ENDED
 from podium.app.run.definition import project_files
 from podium.app.run.start import RunSource
+from podium.app.tasks import task_input
 from podium.errors import ConfigurationError, PathViolation
 from podium.fast_dataclass import replace
 from podium.files import atomic
@@ -50,6 +51,7 @@ def _described(workflow: Workflow | None) -> dict[str, Any]:
         "name": workflow.name,
         "description": workflow.description,
         "inputs": inputs,
+        "task_input": task_input(workflow.inputs),
         "steps": [step.name for step in workflow.body.steps],
     }
 

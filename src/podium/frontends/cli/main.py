@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "demo": "Watch a scripted team repair a small project.",
     "init": "Write a first workflow for this project.",
     "run": "Run a workflow.",
+    "start-task": "Run the project's workflow for a task in words.",
     "resume": "Resume a parked, paused, interrupted, killed or failed run.",
     "take": "Do the next attempt of a step yourself, in the agent's own program.",
     "raise": "Raise the limit that ended a run, and continue it.",
@@ -51,6 +52,7 @@ COMMANDS: Final = {
     "costs": "Show the cost of runs by agent, role, step or day.",
     "diff": "Show the changes of a run or a step.",
     "apply": "Merge a finished run's changes into a branch.",
+    "complete-task": "Merge the work of a task after looking at its verdicts.",
     "inbox": "List open questions with the command that answers each.",
     "approve": "Approve what a run is waiting for.",
     "reject": "Reject what a run is waiting for, with a reason.",
@@ -81,8 +83,12 @@ GROUPS: Final = {
     "author": frozenset(
         "init validate resolve convert graph plan simulate prompt context deps test schema roles".split()
     ),
-    "run": frozenset("demo run resume take raise rerun fork watch run-step serve ui mcp acp".split()),
-    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox notify".split()),
+    "run": frozenset(
+        "demo run start-task resume take raise rerun fork watch run-step serve ui mcp acp".split()
+    ),
+    "control": frozenset(
+        "approve reject answer guide signal jump pause cancel apply complete-task inbox notify".split()
+    ),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
     ),
@@ -94,9 +100,9 @@ ALIASES: Final = {"analyze-deps": "deps"}
 """Other names of commands, which are not listed."""
 HEADINGS: Final = {
     "Every day": "init run show approve resume",
-    "Start": "demo rerun fork run-step watch serve",
+    "Start": "demo start-task rerun fork run-step watch serve",
     "Watch": "ui runs logs events",
-    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel notify",
+    "Decide": "inbox reject answer apply complete-task take raise guide signal jump pause cancel notify",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
     "Assistants and editors": "mcp acp",

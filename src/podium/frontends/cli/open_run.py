@@ -97,7 +97,8 @@ def in_project_of_file(command: Command) -> Command:
         root = project_of_file(file)
         if root != project_root(Path.cwd()):
             say(f"in {root}", err=True)
-        settings, sandbox = arguments.pop("settings", ()), arguments.get("sandbox")
+        agents = tuple(agent_setting(pair) for pair in arguments.pop("roles", ()))
+        settings, sandbox = (*arguments.pop("settings", ()), *agents), arguments.get("sandbox")
         definition = load_workflow(
             file, user_dir=user_dir(), project=root, settings=parse_settings(settings, sandbox=sandbox)
         )
@@ -105,6 +106,14 @@ def in_project_of_file(command: Command) -> Command:
             return command(project=project, definition=definition, **arguments)
 
     return click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_workflow)(call)
+
+
+def agent_setting(pair: str) -> str:
+    """`--role reviewer=codex` is `--set roles.reviewer.agent=codex`."""
+    role, sign, agent = pair.partition("=")
+    if not (role and sign and agent):
+        raise click.BadParameter(f"{pair!r} is not ROLE=AGENT", param_hint="--role")
+    return f"roles.{role}.agent={agent}"
 
 
 @contextmanager

@@ -25,6 +25,13 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="A setting over all files, such as limits.usd=20 or roles.reviewer.agent=codex.",
 )
+role_option = click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="ROLE=AGENT",
+    help="Another agent for a role in this run, such as reviewer=codex.",
+)
 by_option = click.option(
     "--by", metavar="NAME", help="Name to record (default: $PODIUM_USER, else your login name)."
 )

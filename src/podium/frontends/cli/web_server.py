@@ -14,7 +14,10 @@ from podium.app.paths import user_dir
 from podium.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from podium.app.project import Project
+    from podium.frontends.web.guard import Mount
 
 NEEDED: Final = ("starlette", "uvicorn", "pygments", "unidiff")
 HOST: Final = "127.0.0.1"
@@ -26,6 +29,8 @@ class WebServer(NamedTuple):
     address: str
     """With the key."""
     server: object
+    mcp: str = ""
+    """The address of the tools for assistants, and the header with their key."""
 
     @property
     def is_alive(self) -> bool:
@@ -33,8 +38,8 @@ class WebServer(NamedTuple):
 
 
 @contextmanager
-def web_server(roots: Sequence[Path], *, port: int = 0) -> Iterator[WebServer]:
-    """Serve the pages of these projects until the context ends."""
+def web_server(roots: Sequence[Path], *, port: int = 0, mcp: bool = False) -> Iterator[WebServer]:
+    """Serve the pages of these projects until the context ends; with `mcp` also the tools of the first one."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise ConfigurationError(
@@ -45,16 +50,33 @@ def web_server(roots: Sequence[Path], *, port: int = 0) -> Iterator[WebServer]:
 
     bound = bind(HOST, port)
     session = Session(bound.getsockname()[1])
-    pages = make_app(roots, _open, session, speaker_by("web"))
+    tools, mounts = _tools(roots[0], session.port) if mcp else ("", ())
+    pages = make_app(roots, _open, session, speaker_by("web"), mounts=mounts)
     server = Server(pages, bound)
     server.start()
     file = remember(session, roots[0], HOST)
     try:
         _await_start(server)
-        yield WebServer(session.address(HOST), server)
+        yield WebServer(session.address(HOST), server, tools)
     finally:
         file.unlink(missing_ok=True)
         server.stop()
+
+
+def _tools(root: Path, port: int) -> tuple[str, tuple[tuple[Mount, ASGIApp], ...]]:
+    if find_spec("mcp") is None:
+        raise ConfigurationError(
+            "--mcp needs a library that is not installed: mcp",
+            hint="pip install 'podium[mcp]'",
+            code="extra_missing",
+        )
+    from podium.frontends.mcp.guard import new_key
+    from podium.frontends.mcp.http import MAX_BODY, mounted
+    from podium.frontends.web.guard import Mount
+
+    key = new_key()
+    shown = f"http://{HOST}:{port}/mcp/ with the header Authorization: Bearer {key}"
+    return shown, ((Mount("/mcp/", MAX_BODY), mounted(root, port=port, key=key)),)
 
 
 def _await_start(server: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podium.app.assistant.files import list_workflows
 from podium.app.assistant.start import start_for_assistant
@@ -12,8 +12,6 @@ from podium.errors import ConfigurationError
 if TYPE_CHECKING:
     from podium.app.decide.sender import Speaker
     from podium.app.project import Project
-
-TASK: Final = "task"
 
 
 class StartedByPrompt(NamedTuple):
@@ -53,7 +51,5 @@ def _chosen(workflows: dict[str, dict[str, Any]], name: str, file: Path | None) 
 
 def _inputs(workflow: dict[str, Any], task: str) -> dict[str, Any]:
     """The text is the input `task`, or the only required one that takes a text."""
-    texts = [each["name"] for each in workflow["inputs"] if each["type"] == "string"]
-    required = [each["name"] for each in workflow["inputs"] if each["required"] and each["name"] in texts]
-    name = TASK if TASK in texts else (required[0] if len(required) == 1 else None)
+    name = workflow["task_input"]
     return {name: task} if task and name is not None else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 from podium.core.types import CONTINUING_OUTCOMES, Millis
@@ -42,6 +42,8 @@ TONES: Final[dict[str, Tone]] = {
     "paused": "wait",
 }
 INDENT: Final = "     "
+DECISION: Final = frozenset({"go", "reason", "guidance"})
+"""What the driver of a block answers: the next step, and why."""
 REASON_LINES: Final = 3
 MAX_QUESTION: Final = 1_000
 LONG_MESSAGE: Final = 70
@@ -180,6 +182,9 @@ def _notes(step: StepView) -> Iterator[str]:
         yield attempts_text(step)
     if step.done_by:
         yield one_line(step.done_by, 80)
+    decision = step.result.get("output")
+    if isinstance(decision, Mapping) and decision.keys() == DECISION:
+        yield one_line(f"{decision['go']}: {decision['reason']}", 80)
     for text in step.guidance[-1:]:
         by = f" by {one_line(text.by, 40)}" if text.by else ""
         guided = f'guided{by}: "{one_line(text.text, 60)}"'

@@ -10,6 +10,7 @@ from podium.fast_dataclass import dataclass
 from podium.workflow.context import problem_at
 from podium.workflow.merge.chosen_workflows import expand_chosen_workflows
 from podium.workflow.merge.config_layers import merge_config, role_problems
+from podium.workflow.merge.drivers import expand_drivers
 from podium.workflow.merge.git_policy import apply_git_policy
 from podium.workflow.merge.judging_roles import choose_forms
 from podium.workflow.merge.reviews import apply_reviews
@@ -61,7 +62,7 @@ ORDER: Final = (
         "baseline",
         "record",
     ),
-    *("gates", "steps", "finally", "outputs"),
+    *("gates", "driver", "steps", "finally", "outputs"),
 )
 """The order of keys in a merged file."""
 
@@ -109,6 +110,7 @@ def merge(sources: Sources, *, is_child: bool = False) -> Merged:
     settings = merge_config(sources.shipped, sources.bounds, switched.root, command_line=sources.command_line)
     root, seconds = apply_reviews(settings.root, sources.layers)
     root = apply_git_policy(root, is_child=is_child, layers=sources.layers)
+    root = expand_drivers(root, sources.role_names)
     roles = _roles(with_layer(sources, seconds), root, own)
     if roles.nodes:
         root = with_field(root, "roles", Node(roles.nodes, root.place, root.key))

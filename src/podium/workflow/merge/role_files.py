@@ -67,7 +67,8 @@ def used_roles(documents: Iterable[Node], available: frozenset[str]) -> frozense
     used: set[str] = set()
     for document in documents:
         advisor = text(fields(fields(document).get("breaker")).get("ask"))
-        used.update(fields(fields(document).get("roles")), [advisor] if advisor else [])
+        driver = text(fields(document).get("driver"))
+        used.update(fields(fields(document).get("roles")), filter(None, (advisor, driver)))
         for step in nested_parts(document):
             used.update(_role_names(step, available))
     return available if ALL_ROLES in used else available & used
@@ -75,6 +76,8 @@ def used_roles(documents: Iterable[Node], available: frozenset[str]) -> frozense
 
 def _role_names(step: Node, available: frozenset[str]) -> Iterator[str]:
     keys = fields(step)
+    if driver := text(keys.get("driver")):
+        yield driver
     for name in filter(None, map(text, items(keys.get("role")))):
         yield ALL_ROLES if INSERT in name else name
     for name in filter(None, map(text, items(keys.get("review")))):

@@ -157,13 +157,19 @@ def _strip_blocks(node: Node) -> Node:
     for key in BLOCKS:
         block = fields(node).get(key)
         if block is not None and isinstance(block.value, Mapping):
-            steps = {name: _strip_step(step) for name, step in block.value.items()}
+            has_driver = "driver" in fields(node)
+            steps = {name: _strip_step(step, has_driver=has_driver) for name, step in block.value.items()}
             node = with_field(node, key, replace(block, value=steps))
     return node
 
 
-def _strip_step(step: Node) -> Node:
+def _strip_step(step: Node, *, has_driver: bool) -> Node:
+    """`required` also says what a driver may not leave out; it goes when the driver has become steps."""
     if fields(step).keys().isdisjoint(_STRIPPED):
         return step
-    valid = [key for key, is_valid in STEP_KEYS.items() if is_valid(fields(step).get(key))]
+    valid = [
+        key
+        for key, is_valid in STEP_KEYS.items()
+        if is_valid(fields(step).get(key)) and not (has_driver and key == "required")
+    ]
     return _strip_blocks(without_keys(step, *valid))

@@ -215,6 +215,7 @@ class File(SharedKeys):
     vars: dict[str, Any] = EMPTY
     outputs: dict[str, Any] = EMPTY
     steps: dict[str, Step]
+    driver: str | None = None
     finally_: dict[str, Step] | None = None
     gates: dict[str, Gate] = EMPTY
     strict: bool = False

@@ -220,6 +220,8 @@ class Step(StepOrGate):
     set_: dict[str, Any] | None = None
     git: Git | None = None
     steps: "dict[str, Step] | None" = None
+    driver: str | None = None
+    """Only where it could not be carried out: merging turns it into steps."""
     workflow: WorkflowFile | None = None
     continue_as: Literal["new"] | None = None
     max: CountText | None = None

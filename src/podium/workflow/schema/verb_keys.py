@@ -39,6 +39,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     "max": ("continue_as",),
     "touches": ("agent", "run", *_BLOCK_VERBS),
     "protect": ("agent", "run", *_BLOCK_VERBS),
+    "driver": ("steps",),
     "workspace": ("agent", "run", "review"),
     "memory": ("agent", "run"),
     "base": ("agent", "run"),
@@ -55,6 +56,8 @@ _GIT_EXTRAS: Final = {"message": "land", "how": "land", "push": "branch", "pull_
 
 
 def check_file(file: File, broken: BrokenPaths) -> Iterator[FieldFault]:
+    if file.driver is not None:
+        yield _driver_fault(file)
     for name, step in all_steps(file):
         yield from check_step(name, step, broken)
     for name, gate in file.gates.items():
@@ -98,6 +101,8 @@ def check_step(name: str, step: Step, broken: BrokenPaths) -> Iterator[FieldFaul
     yield from _check_verb(label, step, broken)
     yield from _check_keys(step)
     yield from _check_modifiers(label, step)
+    if step.driver is not None and step.steps is not None:
+        yield _driver_fault(step)
     if step.wait is not None:
         yield from _check_wait(step.wait, broken)
     if step.git is not None:
@@ -113,6 +118,12 @@ def check_step(name: str, step: Step, broken: BrokenPaths) -> Iterator[FieldFaul
         if step.agent != "human" and step.done.file is None and step.done.commit is None:
             message = '"done" of an agent is a file or a commit; other forms need "agent: human"'
             yield FieldFault(5, step.at("done"), message)
+
+
+def _driver_fault(block: File | Step) -> FieldFault:
+    """Merging has turned every `driver` that can be carried out into steps."""
+    message = "a driver decides about a sequence: no parallel, no needs, and no step called end, after_X or after_failed_X"
+    return FieldFault(5, block.at("driver"), message, "leave out `driver`, or rename the step")
 
 
 def check_gate(label: str, gate: Gate, broken: BrokenPaths) -> Iterator[FieldFault]:

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import click
 
+from podium.app.inside_step import refuse_inside_step
+from podium.app.paths import project_root
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.shell_completion import complete_workflow
 
 
@@ -30,6 +33,7 @@ def command(file: Path | None, may_answer: bool) -> int:
             hint="pip install 'podium[mcp]'",
             code="not_installed",
         )
+    refuse_inside_step(ProjectPaths(project_root(Path.cwd())), "serve an editor")
     if sys.stdin.isatty():
         raise ConfigurationError(
             "`podium acp` is started by an editor, which speaks to it on standard input",

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
+from podium.app.inside_step import refuse_inside_step
 from podium.app.paths import project_root
 from podium.errors import ConfigurationError
+from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.output import say
 from podium.frontends.mcp.client_entries import CLIENTS, PLACES, entry_for
 
@@ -42,6 +44,7 @@ def command(may_answer: bool, port: int | None, client: str | None) -> int:
         return 0
     _check_installed()
     root = project_root(Path.cwd())
+    refuse_inside_step(ProjectPaths(root), "serve an assistant")
     if port is not None:
         from podium.frontends.mcp.http import serve_http
 

@@ -23,7 +23,7 @@ from podium.frontends.cli.confirm_rerun import finish
 from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
-from podium.frontends.cli.options import detail_options, set_option
+from podium.frontends.cli.options import detail_options, role_option, set_option
 from podium.frontends.cli.output import say, tell_output
 from podium.frontends.cli.question import ask_missing_inputs
 from podium.frontends.cli.shell_completion import complete_sandbox
@@ -60,6 +60,7 @@ SHOWN = 5
     "--context-file", "vars_file", type=click.Path(path_type=Path), help="YAML or JSON file with variables."
 )
 @set_option
+@role_option
 @click.option("--detach", is_flag=True, help="Run in the background and print the run id.")
 @click.option("--sequential", is_flag=True, help="Run one attempt at a time.")
 @click.option("--dirty", is_flag=True, help="Include uncommitted files.")

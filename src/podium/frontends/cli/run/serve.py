@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.app.inside_step import refuse_inside_step
 from podium.app.notify.project_messages import open_messages
 from podium.app.run.serve import Service, ServiceLine
 from podium.app.triggers.listing import list_triggers, poll_trigger, watch_triggers
 from podium.errors import ConfigurationError
 from podium.frontends.cli.open_run import in_project
-from podium.frontends.cli.web_server import web_server
+from podium.frontends.cli.web_server import WebServer, web_server
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     default=0,
     help="The port of the pages; 0 chooses a free one.",
 )
+@click.option(
+    "--mcp", is_flag=True, help="With --web: also serve the tools of `podium mcp`, and print their key."
+)
 @click.option("--branch", help="Read triggers from this branch.  [default: the default branch]")
 @click.option("--no-triggers", is_flag=True, help="Only resume runs; start none.")
 @click.option(
@@ -70,6 +74,7 @@ def command(  # noqa: PLR0913  # one for each option
     listen: str | None,
     web: bool,
     web_port: int,
+    mcp: bool,
     branch: str | None,
     no_triggers: bool,
     as_list: bool,
@@ -83,11 +88,14 @@ def command(  # noqa: PLR0913  # one for each option
     default branch start runs; --list shows them. Each action is printed as one line. SIGTERM and Ctrl-C stop
     the service and interrupt active runs without loss; they continue when it starts again.
     """
+    if mcp and not web:
+        raise click.UsageError("--mcp needs --web")
     triggers = None if no_triggers else watch_triggers(project, branch, listen)
     if as_list:
         return _list(triggers, as_json=as_json)
     if poll is not None:
         return _poll(triggers, poll, as_json=as_json)
+    refuse_inside_step(project.paths, "serve runs")
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
@@ -97,8 +105,8 @@ def command(  # noqa: PLR0913  # one for each option
     pages = ExitStack()
     try:
         if web:
-            shown = pages.enter_context(web_server((project.root,), port=web_port))
-            click.echo(_own("pages", shown.address) if as_json else shown.address)
+            shown = pages.enter_context(web_server((project.root,), port=web_port, mcp=mcp))
+            _tell_pages(shown, as_json=as_json)
         address = None if triggers is None or triggers.listener is None else triggers.listener.start()
         if not once:
             text = f"watching the runs of {project.root}, {slots} at once"
@@ -127,6 +135,12 @@ def _poll(triggers: TriggerWatch | None, name: str, *, as_json: bool) -> int:
     lines = poll_trigger(triggers, name)
     click.echo(_json({"lines": lines}) if as_json else "\n".join(lines))
     return 0
+
+
+def _tell_pages(shown: WebServer, *, as_json: bool) -> None:
+    for kind, text in (("pages", shown.address), ("mcp", shown.mcp)):
+        if text:
+            click.echo(_own(kind, text) if as_json else text)
 
 
 def _list(triggers: TriggerWatch | None, *, as_json: bool) -> int:
