@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from podium.ports.history import HistoryStore, LocalHistory
     from podium.ports.store import Store
     from podium.redaction.mask import Mask
+    from podium.runtime.routed import RemoteRuntime
     from podium.tasks.run_context import AgentUse, RunContext
 
 
@@ -78,6 +79,7 @@ def open_project(
     """The project with this root and its adapters; `state_dir` stores its runs in another folder."""
     from podium.app.project import Project
     from podium.engine.local import LocalRuntime
+    from podium.runtime.routed import RoutedRuntime
 
     paths = ProjectPaths(root, state_dir)
     store = open_store(paths, create=create)
@@ -86,9 +88,18 @@ def open_project(
         user_dir=user_dir,
         host_for=host_for or make_host,
         exporters_for=exporters_for,
-        make_runtime=lambda project: LocalRuntime(store, paths, project),
+        make_runtime=lambda project: RoutedRuntime(
+            LocalRuntime(store, paths, project), lambda address: _remote_runtime(address, store, project)
+        ),
         open_history=lambda: open_history(paths),
     )
+
+
+def _remote_runtime(address: str, store: Store, project: Project) -> RemoteRuntime:
+    from podium.cluster import remote_runtime
+    from podium.engine.mirror import LocalMirrors
+
+    return remote_runtime(address, project, LocalMirrors(store, project.paths, project.exporters_of))
 
 
 def exporters_for(run_dir: Path, text: str, mask: Mask, project: Path) -> tuple[RunExporter, ...]:
@@ -123,7 +134,7 @@ def open_stage(root: Path, staged: TestProject) -> tuple[Project, Scripted | Non
     return open_project(root, create=True, host_for=make if stand_in is None else host_for), actor
 
 
-def make_host(
+def make_host(  # noqa: PLR0913  # the options of a run
     run: RunId,
     workflow: Workflow,
     project: Path,
@@ -132,14 +143,19 @@ def make_host(
     record: str | None = None,
     replay: str | None = None,
     stand_in: Agent | None = None,
+    follows: bool = False,
     env: Mapping[str, str] = os.environ,
 ) -> Host:
-    """The host of a run. `sandbox` is the level that the user typed; `stand_in` replaces all agents."""
+    """The host of a run. `sandbox` is the level that the user typed; `stand_in` replaces all agents.
+
+    `follows`: other machines perform the run, so this one needs neither its secrets nor its sandbox.
+    """
     from dataclasses import replace
 
     is_simulated = stand_in is not None or replay is not None
     context = _context(run, workflow, sandbox, is_simulated=is_simulated)
-    return host_for_run(replace(context, record=record, replay=replay), project, stand_in=stand_in, env=env)
+    context = replace(context, record=record, replay=replay)
+    return host_for_run(context, project, stand_in=stand_in, follows=follows, env=env)
 
 
 def _context(run: RunId, workflow: Workflow, sandbox: str | None, *, is_simulated: bool) -> RunContext:
@@ -192,6 +208,7 @@ def host_for_run(
     project: Path,
     *,
     stand_in: Agent | None = None,
+    follows: bool = False,
     env: Mapping[str, str] = os.environ,
     store: Path | None = None,
 ) -> Host:
@@ -209,7 +226,8 @@ def host_for_run(
     marker = paths.marker(context.id)
     path = env.get("PATH", os.defpath)
     toolchain = find_toolchain(project, path)
-    secrets = read_secrets(context.secrets, env)
+    needed = [name for name in context.secrets if env.get(name)] if follows else context.secrets
+    secrets = read_secrets(needed, env)
     if context.replay is not None:
         from podium.adapters.agents.recorded.agent import Recorded
 
@@ -231,7 +249,7 @@ def host_for_run(
         work_dir=paths.work_dir(context.id),
         repository=find(project, store or paths.trees, marker),
         agents=agents,
-        sandboxes=select_sandboxes(context.sandbox, uses_models=context.uses_models),
+        sandboxes=select_sandboxes(None if follows else context.sandbox, uses_models=context.uses_models),
         marker=marker,
         mask=mask,
         keep_login=keep_login,

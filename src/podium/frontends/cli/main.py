@@ -60,6 +60,7 @@ COMMANDS: Final = {
     "pause": "Pause a run after its active attempts finish.",
     "cancel": "Cancel a run; its `finally` steps still run.",
     "serve": "Resume parked runs when they are due.",
+    "worker": "Perform attempts of runs on a cluster.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
     "memory": "List, show, edit and delete what runs remember.",
@@ -76,7 +77,7 @@ GROUPS: Final = {
     "author": frozenset(
         "init validate resolve convert graph plan simulate prompt context test schema roles".split()
     ),
-    "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
+    "run": frozenset("demo run resume take raise rerun fork watch run-step serve worker".split()),
     "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
@@ -92,7 +93,7 @@ HEADINGS: Final = {
     "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph prompt context resolve convert roles schema",
-    "Agents and the machine": "agents doctor gc",
+    "Agents and the machine": "agents doctor worker gc",
 }
 """What `podium --help` lists, in this order."""
 READ_ONLY_COMMANDS: Final = frozenset(
