@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,19 +38,26 @@ def remote_runtime(address: str, project: Project, mirrors: Mirrors) -> RemoteRu
     def exchange_of(source: str) -> str:
         return str(json.loads(source)["exchange"])
 
-    return TemporalRuntime(parse_address(address), mirrors, prepared, exchange_of, heartbeat_s=heartbeat_s())
+    return TemporalRuntime(
+        parse_address(address),
+        mirrors,
+        prepared,
+        exchange_of,
+        heartbeat_s=_number("PODIUM_HEARTBEAT", 60, least=1),
+        continue_after=int(_number("PODIUM_HISTORY", 0, least=0)),
+    )
 
 
-def heartbeat_s(env: Mapping[str, str] = os.environ) -> float:
-    """How long a worker may be silent before its attempts count as lost."""
-    text = env.get("PODIUM_HEARTBEAT", "60")
+def _number(name: str, default: float, *, least: float) -> float:
+    """A setting of the environment."""
+    text = os.environ.get(name, str(default))
     try:
-        seconds = float(text)
+        value = float(text)
     except ValueError:
-        seconds = 0.0
-    if seconds < 1:
-        raise ConfigurationError(f'PODIUM_HEARTBEAT must be seconds, at least 1, not "{text}"')
-    return seconds
+        value = least - 1
+    if value < least:
+        raise ConfigurationError(f'{name} must be a number of at least {least:g}, not "{text}"')
+    return value
 
 
 def run_worker(

@@ -7,7 +7,7 @@ import binascii
 import json
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -113,6 +113,10 @@ def read_key(text: str | None) -> bytes | None:
             hint="make one: head -c 32 /dev/urandom | base64",
         )
     return key
+
+
+def is_encrypted(env: Mapping[str, str] = os.environ) -> bool:
+    return bool(env.get(KEY_VARIABLE))
 
 
 def converter(key: bytes | None) -> DataConverter:

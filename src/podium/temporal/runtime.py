@@ -28,6 +28,7 @@ from podium.runtime.routed import Mirrors, RunMirror
 from podium.runtime.status import waits_for_person
 from podium.tasks.task_json import encode, encode_workflow
 from podium.temporal.connection import Address, add_search_attributes, connect, one_line
+from podium.temporal.payloads import is_encrypted
 from podium.temporal.protocol import EVENTS, QUEUE, RUN, SEND, Page, RunInput, fits, unreachable
 from podium.temporal.run_files import unpack
 from podium.temporal.run_hosts import named
@@ -105,7 +106,8 @@ class TemporalRuntime:
 
     async def _start(self, parameters: RunInput) -> None:
         client = await self._connected()
-        parameters["searchable"] = await add_search_attributes(client)
+        # Search attributes are never encrypted, and the names of people are in them.
+        parameters["searchable"] = not is_encrypted() and await add_search_attributes(client)
         try:
             await client.start_workflow(
                 RUN,
