@@ -19,6 +19,8 @@ FAST := -m "not slow and not live and not security" --ignore=tests/crash --ignor
 SHARE ?= 1
 SEED ?= 1
 SAMPLE = --share $(SHARE) --share-seed $(SEED)
+# More options for pytest; CI repeats failed tests with them.
+AGAIN ?=
 BASE ?= HEAD
 COUNT ?= 1000
 DRAWS ?= 0
@@ -41,7 +43,8 @@ DISK := $(or $(TMPDIR),/tmp)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-demo: setup ## watch a scripted team repair a small project, for real: no key, no network
+demo: ## watch a scripted team repair a small project, for real: no key, no network
+	@sh tools/setup.sh demo
 	@$(BIN)/podium demo
 
 wheel: setup ## build the wheel, install it into an empty environment and run the demo with it
@@ -51,16 +54,16 @@ recording: setup ## record the demo and `podium show` in a real terminal for the
 	@$(PY) tools/recording.py
 
 test: setup ## the fast tests, in less than three minutes
-	$(STAGE) test 10m $(PARALLEL) $(FAST)
+	$(STAGE) test 10m $(PARALLEL) $(FAST) $(AGAIN)
 
 near: setup ## the fast tests of what differs from BASE=HEAD, by imports
 	@$(PY) tools/near.py --base $(BASE)
 
 slow: setup ## the real command as processes, crashes, long examples; SHARE=0.5 SEED=7 for a sample
-	$(STAGE) slow 30m $(PARALLEL) -m slow $(SAMPLE)
+	$(STAGE) slow 30m $(PARALLEL) -m slow $(SAMPLE) $(AGAIN)
 
 security: setup ## attacks on sandbox, trees, gates and the ways out, with counts; FULL=1 for all
-	@PODIUM_FULL=$(FULL) sh tools/stage.sh security 60m $(PARALLEL) -m security $(SAMPLE) tests/security
+	@PODIUM_FULL=$(FULL) sh tools/stage.sh security 60m $(PARALLEL) -m security $(SAMPLE) $(AGAIN) tests/security
 
 security-user: setup ## the same as a user without rights, whom root becomes
 	@PODIUM_FULL=$(FULL) sh tools/stage.sh security-user 60m $(PY) tools/ordinary_user.py $(CURDIR)/$(PARALLEL) -m security $(SAMPLE) tests/security
@@ -71,9 +74,9 @@ LIVE_CONTRACT := tests/live/test_sandboxed.py tests/live/test_codex.py tests/liv
 live: setup ## the real claude, codex and gemini against a model server on this machine; installs them in .venv-live
 	@sh tools/live.sh
 	@sh tools/live.sh acp
-	@PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live 30m $(PARALLEL) -m live $(SAMPLE) tests/live
+	@PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live 30m $(PARALLEL) -m live $(SAMPLE) $(AGAIN) tests/live
 	@sh tools/live.sh second
-	@PODIUM_LIVE_PROGRAMS=$(CURDIR)/.venv-live/second PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live-second 15m $(PARALLEL) -m live $(SAMPLE) $(LIVE_CONTRACT)
+	@PODIUM_LIVE_PROGRAMS=$(CURDIR)/.venv-live/second PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live-second 15m $(PARALLEL) -m live $(SAMPLE) $(AGAIN) $(LIVE_CONTRACT)
 
 live-newest: setup ## the newest published agent programs, a smaller part; reports and does not gate
 	@sh tools/live.sh newest
@@ -101,7 +104,7 @@ check: setup ## everything a change must pass: format, lint, types, layers, docs
 	$(STAGE) types 8m $(BIN)/mypy
 	$(STAGE) layers 2m $(PYTEST) tests/test_architecture.py
 	$(STAGE) docs 2m $(PY) tools/docs.py --check
-	$(STAGE) test 10m $(PARALLEL) $(FAST)
+	$(STAGE) test 10m $(PARALLEL) $(FAST) $(AGAIN)
 
 coverage: setup ## every branch of the core and the language must be tested
 	@PODIUM_HYPOTHESIS=coverage sh tools/stage.sh coverage 20m $(PARALLEL) $(FAST) --cov --cov-report=term \

@@ -77,8 +77,8 @@ def test_a_skip_is_a_failure_where_everything_is_required(
         ("test", "$(PARALLEL) $(FAST)", "tests/engine", "scripted"),
         ("crash", "tests/crash tests/e2e", "tests/e2e", "podium("),
         ("crash", "tests/crash tests/e2e", "tests/crash", "kill"),
-        ("security", "-m security $(SAMPLE) tests/security", "tests/security", "mark.security"),
-        ("live", "-m live $(SAMPLE) tests/live", "tests/live", "claude"),
+        ("security", "-m security $(SAMPLE) $(AGAIN) tests/security", "tests/security", "mark.security"),
+        ("live", "-m live $(SAMPLE) $(AGAIN) tests/live", "tests/live", "claude"),
         ("bench", "-m bench", "bench", "def "),
     ],
 )

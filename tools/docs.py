@@ -50,6 +50,7 @@ def generated() -> Mapping[str, Callable[[], str]]:
         decisions,
         events,
         format_keys,
+        mcp_answers,
         outcomes,
         partials,
         patterns,
@@ -78,6 +79,7 @@ def generated() -> Mapping[str, Callable[[], str]]:
         "docs/reference/steering-files.md": steering.page,
         "docs/reference/templates.md": templates.page,
         "docs/reference/validation.md": lambda: noticed(rules_page()),
+        "src/podium/data/mcp_answers.json": mcp_answers.page,
     }
 
 

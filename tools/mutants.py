@@ -30,7 +30,15 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT)]  # `python tools/mutants.py` only knows its own folder
 
-from tools import mutants_claims, mutants_context, mutants_core, mutants_joins, mutants_limits, mutants_work
+from tools import (
+    mutants_claims,
+    mutants_context,
+    mutants_core,
+    mutants_joins,
+    mutants_limits,
+    mutants_teams,
+    mutants_work,
+)
 from tools.mutants_core import Bug
 
 BUGS: Final = (
@@ -40,6 +48,7 @@ BUGS: Final = (
     *mutants_claims.BUGS,
     *mutants_joins.BUGS,
     *mutants_context.BUGS,
+    *mutants_teams.BUGS,
 )
 LINKED: Final = ("tests", "tools", "pyproject.toml")
 SECONDS: Final = 120

@@ -71,8 +71,8 @@ BUGS: Final = (
     Bug(
         "context: tokens are counted before redaction",
         "../context/pack.py",
-        'count_tokens(f"{path}{reason}{note}{clean.text}", self.factor)',
-        'count_tokens(f"{path}{reason}{note}{text}", self.factor)',
+        'self.count(f"{path}{reason}{note}{clean.text}")',
+        'self.count(f"{path}{reason}{note}{text}")',
         (f"{PACK}test_a_secret_is_gone_in_every_form_and_counted_after_that",),
     ),
     Bug(

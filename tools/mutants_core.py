@@ -130,21 +130,21 @@ LIFE_BUGS: Final = (
     ),
     Bug(
         "a timer of a retry fires twice",
-        "evolve/leaves.py",
+        "evolve/timers.py",
         'if instance.phase == "paused":\n        _check_due(state, event)\n        state.pending.discard(("timer", event.path))',
         'if instance.phase == "paused":\n        _check_due(state, event)',
         TWICE,
     ),
     Bug(
         "a timer of a block fires twice",
-        "evolve/leaves.py",
+        "evolve/timers.py",
         'scope._replace(expired=True))\n        state.pending.discard(("timer", path))',
         "scope._replace(expired=True))",
         TWICE,
     ),
     Bug(
         "the pause before another attempt of a block never ends",
-        "evolve/leaves.py",
+        "evolve/timers.py",
         'state.pending.discard(("retry", path))',
         "pass",
         TWICE,
@@ -242,8 +242,8 @@ CRASH_BUGS: Final = (
     Bug(
         "what must not be repeated is redone after a crash",
         "handle.py",
-        "if not place.step.repeatable or (",
-        "if (",
+        "if not place.step.repeatable or (reserve.calls and shortfall(after, ",
+        "if (reserve.calls and shortfall(after, ",
         ONCE,
     ),
     Bug(

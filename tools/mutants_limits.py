@@ -351,7 +351,7 @@ HEARD_BUGS: Final = (
     ),
     Bug(
         "an escalation shuts the others out",
-        "evolve/leaves.py",
+        "evolve/timers.py",
         "(*request.by, *verb.oversight.escalate_to) if request.by else ()",
         "(*request.by, *verb.oversight.escalate_to)",
         ("tests/core/test_people.py::test_an_escalation_does_not_restrict_who_may_answer",),

@@ -25,4 +25,6 @@ pin() {
 
 pin requirements/base.txt pyproject.toml
 pin requirements/dev.txt pyproject.toml requirements/dev.in --extra context
+# The same versions as in the larger environment, which may be installed over it.
+pin requirements/demo.txt pyproject.toml requirements/demo.in --constraint requirements/dev.txt
 pin requirements/bench.txt requirements/bench.in

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Makes .venv with the pinned development tools and an editable install of Podium.
+# Makes .venv with pinned packages and an editable install of Podium.
+#   setup.sh [dev|demo]    dev: all development tools; demo: only what Podium itself and its demo need
 # Does nothing when the last set-up was for the same pins, place and interpreter.
 set -eu
 cd "$(dirname "$0")/.."
+kind=${1:-dev}
 root=$PWD
 venv=$root/.venv
 stamp=$venv/.podium-setup
@@ -23,16 +25,18 @@ main() {
     if ! install_with_uv; then
         install_with_pip
     fi
-    fingerprint >"$stamp"
+    fingerprint "$kind" >"$stamp"
     echo "  ready after $(($(date +%s) - began)) s" >&2
 }
 
 packages() {
-    echo "  installing $(grep -c '^[A-Za-z]' requirements/dev.txt) pinned packages; this takes about a minute" >&2
+    case $kind in dev) takes="about a minute" ;; *) takes="some seconds" ;; esac
+    echo "  installing $(grep -c '^[A-Za-z]' "requirements/$kind.txt") pinned packages; this takes $takes" >&2
 }
 
+# The development tools include what the demo needs.
 is_ready() {
-    is_reusable && [ "$(cat "$stamp")" = "$(fingerprint)" ]
+    is_reusable && case $(cat "$stamp") in "$(fingerprint "$kind")" | "$(fingerprint dev)") true ;; *) false ;; esac
 }
 
 # Finished once, in this very place, and the interpreter below it is still there:
@@ -43,7 +47,7 @@ is_reusable() {
 
 fingerprint() {
     echo "$root"
-    cksum requirements/dev.txt pyproject.toml tools/setup.sh
+    cksum "requirements/$1.txt" pyproject.toml tools/setup.sh
 }
 
 find_python() {
@@ -65,7 +69,7 @@ install_with_uv() {
     export UV_NATIVE_TLS=true UV_SYSTEM_CERTS=true UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV="$venv"
     packages
     if uv venv --quiet --allow-existing --python "$python" "$venv" &&
-        uv pip install --quiet --require-hashes -r requirements/dev.txt &&
+        uv pip install --quiet --require-hashes -r "requirements/$kind.txt" &&
         uv pip install --quiet --no-deps --no-build-isolation -e .; then
         return 0
     fi
@@ -94,7 +98,7 @@ pip_from() {
     host=$1
     shift
     packages
-    "$host" -m pip "$@" install --quiet --require-hashes -r requirements/dev.txt
+    "$host" -m pip "$@" install --quiet --require-hashes -r "requirements/$kind.txt"
     echo "  installing Podium itself" >&2
     "$host" -m pip "$@" install --quiet --no-deps --no-build-isolation -e .
 }

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +14,18 @@ if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
+    from podium.ports.runtime import Runtime
     from podium.runtime.prepared_run import PreparedRun
-    from podium.runtime.routed import Mirrors, RemoteRuntime
+    from podium.runtime.routed import MirroredRuntime, Mirrors, RemoteRuntime
     from podium.tasks.task import AttemptTask
     from podium.temporal.run_hosts import HostFor
+
+
+def routed_runtime(local: MirroredRuntime, project: Project) -> Runtime:
+    """The runtime of a project: this machine, and the servers that its runs remember."""
+    from podium.runtime.routed import RoutedRuntime
+
+    return RoutedRuntime(local, lambda address: remote_runtime(address, project, local.mirrors()))
 
 
 def remote_runtime(address: str, project: Project, mirrors: Mirrors) -> RemoteRuntime:
@@ -71,6 +77,8 @@ def run_worker(
     tell: Callable[[str], None],
 ) -> None:
     """Perform attempts of runs of a server until a signal comes."""
+    import asyncio
+
     require_temporal()
     from podium.app.placement import LOCAL, own_labels
     from podium.temporal.connection import parse_address
@@ -102,6 +110,8 @@ def lacking_for(task: AttemptTask, host: Host) -> tuple[str, ...]:
 
 
 def require_temporal() -> None:
+    from importlib.util import find_spec
+
     if find_spec("temporalio") is None:
         raise ConfigurationError(
             "runs on several machines need the package temporalio", hint="pip install 'podium[temporal]'"

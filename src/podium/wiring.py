@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from podium.credentials import Logins
     from podium.ports.agent import Agent, Agents
     from podium.ports.agent_type import AgentType
+    from podium.ports.channel import Channel, ChannelSettings
     from podium.ports.exporter import RunExporter
     from podium.ports.history import HistoryStore, LocalHistory
+    from podium.ports.outbox import Messaging, Outbox
     from podium.ports.store import Store
     from podium.redaction.mask import Mask
-    from podium.runtime.routed import RemoteRuntime
     from podium.tasks.run_context import AgentUse, RunContext
 
 
@@ -75,11 +76,12 @@ def open_project(
     create: bool = False,
     host_for: HostFor | None = None,
     state_dir: Path | None = None,
+    sends_messages: bool = True,
 ) -> Project:
     """The project with this root and its adapters; `state_dir` stores its runs in another folder."""
     from podium.app.project import Project
+    from podium.cluster import routed_runtime
     from podium.engine.local import LocalRuntime
-    from podium.runtime.routed import RoutedRuntime
 
     paths = ProjectPaths(root, state_dir)
     store = open_store(paths, create=create)
@@ -88,18 +90,29 @@ def open_project(
         user_dir=user_dir,
         host_for=host_for or make_host,
         exporters_for=exporters_for,
-        make_runtime=lambda project: RoutedRuntime(
-            LocalRuntime(store, paths, project), lambda address: _remote_runtime(address, store, project)
-        ),
+        make_runtime=lambda project: routed_runtime(LocalRuntime(store, paths, project), project),
         open_history=lambda: open_history(paths),
+        messaging=messaging_of(paths) if sends_messages and state_dir is None else None,
     )
 
 
-def _remote_runtime(address: str, store: Store, project: Project) -> RemoteRuntime:
-    from podium.cluster import remote_runtime
-    from podium.engine.mirror import LocalMirrors
+def messaging_of(paths: ProjectPaths) -> Messaging:
+    from podium.ports.outbox import Messaging
 
-    return remote_runtime(address, project, LocalMirrors(store, project.paths, project.exporters_of))
+    return Messaging(lambda: open_outbox(paths), open_channel)
+
+
+def open_outbox(paths: ProjectPaths) -> Outbox:
+    """The messages of a project to people; created if it does not exist."""
+    from podium.adapters.stores.outbox import SqliteOutbox
+
+    return SqliteOutbox(paths.outbox)
+
+
+def open_channel(settings: ChannelSettings, env: Mapping[str, str]) -> Channel:
+    from podium.adapters.channels import open as channels
+
+    return channels.open_channel(settings, env)
 
 
 def exporters_for(run_dir: Path, text: str, mask: Mask, project: Path) -> tuple[RunExporter, ...]:
@@ -131,7 +144,8 @@ def open_stage(root: Path, staged: TestProject) -> tuple[Project, Scripted | Non
     def host_for(*args: Any, **options: Any) -> Host:
         return replace(make(*args, **options), now=clock, skip_to=clock.skip_to)
 
-    return open_project(root, create=True, host_for=make if stand_in is None else host_for), actor
+    host = make if stand_in is None else host_for
+    return open_project(root, create=True, host_for=host, sends_messages=False), actor
 
 
 def make_host(  # noqa: PLR0913  # the options of a run

@@ -31,7 +31,7 @@ def test_each_table_is_a_csv_file_that_a_spreadsheet_does_not_compute(
 ) -> None:
     paths = export(history, tmp_path / "out", "csv")
 
-    assert [path.stem for path in paths] == ["project", "run", *TABLES]
+    assert [path.stem for path in paths] == ["project", "run", *TABLES, "label"]
     with (tmp_path / "out" / "run.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["run"] for row in rows] == ["r1", "'=cmd()"]

@@ -14,6 +14,7 @@ import pytest
 
 from podium.adapters.history.postgres import PostgresHistory
 from podium.adapters.history.sqlite import SqliteHistory
+from podium.adapters.history.tables import VERSION
 from podium.app.history.transfer import Copied, copy_runs
 from podium.errors import ConfigurationError
 from podium.ports.history import HistoryError
@@ -114,7 +115,7 @@ class TestPostgresHistory(HistoryContract):
             db.execute(f"update {self.schema}.meta set value = '9' where key = 'version'")
 
         with pytest.raises(
-            HistoryError, match="has version 9 of the history; this version of Podium knows 1"
+            HistoryError, match=f"has version 9 of the history; this version of Podium knows {VERSION}"
         ):
             self.make()
 

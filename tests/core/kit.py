@@ -19,7 +19,6 @@ from podium.core.model import (
     Command,
     Gates,
     Human,
-    Oversight,
     Review,
     Set,
     Step,
@@ -28,7 +27,7 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.payloads import RunFacts, Verdict
-from podium.core.policy import Limits
+from podium.core.policy import Limits, Oversight
 from podium.core.queries.claims import claim_of_leaf
 from podium.core.state import Instance, Leaf, Placement, State
 from podium.core.step_settings import Prompt

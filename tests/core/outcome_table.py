@@ -35,7 +35,6 @@ from podium.core.model import (
     Git,
     Human,
     Members,
-    Oversight,
     Repeat,
     Review,
     Set,
@@ -45,7 +44,7 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.payloads import RefusedMember, Verdict
-from podium.core.policy import Limits, Retry
+from podium.core.policy import Limits, Oversight, Retry
 from podium.core.state import State
 from podium.core.step_settings import Prompt
 from podium.core.types import Address, AnswerKind, Millis, Outcome, Tree

@@ -16,7 +16,6 @@ from podium.core.model import (
     Gates,
     Git,
     Human,
-    Oversight,
     Panel,
     Review,
     Set,
@@ -24,7 +23,7 @@ from podium.core.model import (
     Wait,
     Write,
 )
-from podium.core.policy import Backoff, Estimate, PolicyRule, Retry, Stop, Upgrade
+from podium.core.policy import Backoff, Estimate, Oversight, PolicyRule, Retry, Stop, Upgrade
 from podium.core.step_settings import Prompt
 from podium.core.types import MicroUsd, Millis
 from tests.core.bias import Bias

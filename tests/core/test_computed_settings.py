@@ -13,9 +13,9 @@ from podium.core.evolve.evolve import initial
 from podium.core.expressions.values import ExprError
 from podium.core.handle import handle
 from podium.core.messages import Refusal, Start
-from podium.core.model import Call, Human, Input, Oversight, Set, Step, Wait, Workflow
+from podium.core.model import Call, Human, Input, Set, Step, Wait, Workflow
 from podium.core.payloads import RunFacts
-from podium.core.policy import Limits
+from podium.core.policy import Limits, Oversight
 from podium.core.queries.computed import ComputedNames, ComputedNumber, Setting, Unit, entered, foreseen
 from podium.core.step_settings import Prompt
 from podium.core.types import Address, Millis

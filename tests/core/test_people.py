@@ -10,8 +10,8 @@ import pytest
 
 from podium.core.expressions.nodes import Compare, Const, Field, Name
 from podium.core.messages import Approve
-from podium.core.model import Agent, Human, Oversight, Step
-from podium.core.policy import PolicyRule
+from podium.core.model import Agent, Human, Step
+from podium.core.policy import Oversight, PolicyRule
 from podium.core.step_settings import Prompt
 from podium.core.types import Address, Millis
 from tests.core.kit import FALSE, TRUE, Game, agent, command, flow, gates, human, name_of, review

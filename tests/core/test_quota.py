@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.core.events import RetryScheduled
 from podium.core.policy import Backoff, Retry
-from podium.core.state import next_due
+from podium.core.queries.pending import next_due
 from podium.core.types import Millis
 from tests.core.kit import Game, agent, flow
 

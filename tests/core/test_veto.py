@@ -9,7 +9,8 @@ import pytest
 
 from podium.core.events import AttemptStarted, JumpAsked
 from podium.core.messages import Refusal
-from podium.core.model import Oversight, Step
+from podium.core.model import Step
+from podium.core.policy import Oversight
 from podium.core.types import Millis
 from tests.core.kit import Game, agent, block, command, flow, gates, human, name_of, on, review, sets
 from tests.core.test_people import POLICIES

@@ -299,7 +299,49 @@ STORIES: Final = {
 
 # Takes several times as long as the others: for kills at random moments.
 EVERYTHING: Final = {"everything": Story("", landed=1, files=FILES)}
-ALL: Final = {**STORIES, **EVERYTHING}
+# For kills at random moments too: who asks whom, and what came of it, is in their own test.
+TEAM: Final = {
+    "team": Story(
+        """\
+roles: {engineer: {agent: hand}, qa: {agent: hand}, architect: {agent: hand}}
+steps:
+  deliver:
+    role: engineer
+    prompt: Write it.
+    touches: [code.txt]
+    team:
+      qa: {role: qa, asks: [architect], touches: [test.txt], when_done: true}
+      architect: {role: architect}
+    gates: [{run: [grep, -q, good, code.txt]}]
+  land: {git: {land: main, message: All of it}}
+""",
+        """\
+- match: {step: deliver, attempt: 1}
+  write: {code.txt: "bad\\n"}
+  ask:
+    - {to: qa, question: "How is it tested?"}
+    - {to: nobody, question: "Hello?"}
+    - {to: qa, question: "And how else?"}
+  note: [{text: "mind the gap"}, {text: "be quick", to: architect}]
+  so_far: half of it
+- match: {step: deliver/qa, attempt: 1, prompt: "What is good|mind the gap.*good is a word"}
+  write: {test.txt: "look for good\\n"}
+- match: {step: deliver/qa, prompt: "good is a word"}
+  write: {test.txt: "look for good\\n"}
+- match: {step: deliver/qa, prompt: "How is it tested"}
+  ask: [{to: architect, question: "What is good?"}]
+- match: {step: deliver/qa/architect}
+  text: good is a word
+- match: {step: deliver, attempt: 2}
+  write: {code.txt: "good\\n"}
+  ask: [{to: architect, question: "May I?"}, {to: qa, question: "How is it tested?"}]
+- match: {step: deliver}
+  write: {code.txt: "good\\n"}
+""",
+        landed=1,
+    )
+}
+ALL: Final = {**STORIES, **TEAM, **EVERYTHING}
 
 
 def orders_of(name: str, folder: Path) -> dict[str, Callable[[], None]]:

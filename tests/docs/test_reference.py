@@ -35,12 +35,11 @@ from podium.workflow.schema.parts import (
     Sandbox,
     Script,
     Stop,
-    TeamMember,
     TopLimits,
     Wait,
     Workspace,
 )
-from podium.workflow.schema.step import VERBS, Feature, Gate, Interface, Phase, Step
+from podium.workflow.schema.step import VERBS, Feature, Gate, Interface, Phase, Step, TeamMember
 from podium.workflow.scripted.cast import Cast, Match, Rule, Usage, VerdictSpec
 from podium.workflow.scripted.test_file import (
     Bounds,

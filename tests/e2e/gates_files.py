@@ -165,9 +165,21 @@ FILES: dict[str, GatesFile] = {
             "  - {id: A, agent: {type: implementor, launch: headless, worktree: app/}, outputs: [a.txt], gate: G}\n",
             gate("G", TO_END),
         ),
-        writes("a=a.txt"),
+        writes("a=app/a.txt"),
         ("a", "done"),
         lands=("app/a.txt",),
+    ),
+    "a worktree that nobody has made yet": GatesFile(
+        flow(
+            "new_tree",
+            step("A", "docs/a.md")
+            + "  - {id: B, agent: {type: implementor, launch: headless, worktree: svc/}, inputs: [docs/a.md],\n"
+            '     outputs: [b.txt], success_criterion: "all are happy and `grep -q b b.txt` exits 0", gate: G}\n',
+            gate("G", TO_END),
+        ),
+        writes("a=docs/a.md", "b=svc/b.txt"),
+        ("a", "b", "done"),
+        lands=("docs/a.md", "svc/b.txt"),
     ),
     "a gate that notifies": GatesFile(
         flow(

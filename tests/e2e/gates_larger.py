@@ -56,7 +56,7 @@ LARGER: dict[str, GatesFile] = {
             '     success_criterion: "file a.txt exists and is non-empty, and grep -q 2 a.txt exits 0, and test -f b.txt && test -f ../app/b.txt exits 0"}\n',
             gate("G", TO_END),
         ),
-        '- {match: {step: a, attempt: 1}, write: {a.txt: "1", b.txt: x}}\n- {match: {step: a, attempt: 2}, write: {a.txt: "2", b.txt: x}}\n',
+        '- {match: {step: a, attempt: 1}, write: {app/a.txt: "1", app/b.txt: x}}\n- {match: {step: a, attempt: 2}, write: {app/a.txt: "2", app/b.txt: x}}\n',
         ("a", "done"),
         lands=("app/a.txt", "app/b.txt"),
     ),

@@ -95,6 +95,46 @@ def test_doctor_names_the_missing_tool_of_an_interface(tmp_path: Path) -> None:
         assert "openapi-spec-validator" in done.out + done.err
 
 
+PHASES = """\
+id: P2
+title: Orders
+phases:
+  store:
+    components: {build_t: {touches: [table.py]}}
+    interfaces: {table: {file: api/table.txt, text: table, check: [test, -f, api/table.txt]}}
+  shop:
+    components: {build_c: {touches: [cart.py]}}
+    interfaces: {cart: {file: api/cart.txt, text: cart, check: [test, -f, api/cart.txt]}}
+  site:
+    barrier: interfaces
+    components: {build_p: {touches: [page.py]}}
+"""
+
+
+@pytest.mark.req("R165", "R168", "R169")
+def test_the_interfaces_of_a_later_phase_are_written_and_checked_from_its_start(tmp_path: Path) -> None:
+    """The third phase waits for interfaces only, so it starts with the first, and has those of the second."""
+    cast = """\
+- {match: {prompt: build_t}, write: {table.py: x}}
+- {match: {prompt: build_c}, write: {cart.py: x}}
+- {match: {prompt: build_p}, write: {page.py: x}}
+"""
+    flow = BUILD + "  land: {git: {land: main, message: Orders}}\n"
+    with supervised(tmp_path, {FLOW: flow, "feature.yaml": PHASES}, cast) as project:
+        done = run(project, "--no-human")
+        assert done.code == 0, done.out + done.err
+        started = [
+            event["path"] for event in project.events(project.run_id()) if event["type"] == "AttemptStarted"
+        ]
+        checks = [
+            sum(path.startswith(f"feature/phases[{number}]/components[1]#1/interfaces") for path in started)
+            for number in (1, 2, 3)
+        ]
+        assert checks == [1, 2, 2]
+        landed = project.git("ls-tree", "-r", "--name-only", "main").split()
+        assert {"api/table.txt", "api/cart.txt", "table.py", "cart.py", "page.py"} <= set(landed)
+
+
 @pytest.mark.req("R161", "R163")
 def test_show_lists_the_components_by_their_codes_with_their_states(tmp_path: Path) -> None:
     feature = (FEATURE % ("Login", "x", "words")).replace("type: x, ", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.core.events import StepEntered
+from podium.core.events import AttemptStarted, StepEntered
 from tests.engine.kit import HEAD, TEAM, Project, git
 from tests.frontends.test_running import ASK, call, code, newest
 
@@ -63,6 +63,22 @@ def test_a_name_that_is_not_there_is_refused_and_the_question_stays_open(
 
     assert (code(done), why in str(done.exception)) == (2, True)
     assert [pending.path for pending in project.view(project.store.heads()[0].run).pending] == ["#1/!advice"]
+
+
+@pytest.mark.parametrize(("words", "entered"), [((), "make#1"), (("--feedback", "make it blue"), "make#2")])
+def test_a_rejection_with_words_grants_one_more_attempt_and_without_them_the_step_fails(
+    project: Project, words: tuple[str, ...], entered: str
+) -> None:
+    flow = "  make: {agent: w, prompt: Make it, retry: {attempts: 1, on_exhausted: human}, gates: [{run: ['false']}]}\n"
+    project.flow(flow, head=TEAM, cast="- {match: {step: make}, write: {made.txt: hi}}\n")
+    assert code(call("run", "flow.yaml", "--sandbox", "none")) == 6
+
+    done = call("reject", *words)
+
+    events = project.events(project.store.heads()[0].run)
+    started = [event for event in events if isinstance(event, AttemptStarted) and event.path == "make"]
+    assert f"make#{started[-1].attempt}" == entered
+    assert code(done) == (6 if words else 1)
 
 
 def test_a_plain_yes_to_the_breaker_is_refused_with_a_command_that_a_shell_understands(

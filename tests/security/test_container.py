@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from podium.adapters.sandboxes.container import ContainerSandbox, Engine, find_engine
+from podium.adapters.sandboxes.container import ENGINES, ContainerSandbox, Engine, find_engine
 from podium.adapters.sandboxes.select import sandbox_of_level
 from podium.errors import ConfigurationError
 from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import Sandbox, SandboxPolicy
 from podium.testing.sandbox_contract import SandboxContract
-from tests.security.containers import IMAGE, made_image, python_mounts
+from tests.e2e.kit import closing, new_project
+from tests.security.containers import IMAGE, PYTHON_IMAGE, made_image, ordinary_storage, python_mounts
+from tests.security.kit import as_ordinary_user, podium_as
 
 pytestmark = pytest.mark.security
 
@@ -68,6 +74,38 @@ class TestContainerSandbox(SandboxContract):
         assert found["files"] == 1024
 
     @pytest.mark.req("R180", "R186")
+    def test_every_exit_code_is_read_and_no_container_is_left(self, sandbox: Sandbox, folder: Path) -> None:
+        """With `--rm` podman sometimes removed a container before it read the exit code, and reported 127."""
+        codes: list[int] = []
+        marker = f"exit-codes-{os.getpid()}"
+
+        async def run_one(number: int) -> None:
+            launch = replace(self.launch(folder, f"raise SystemExit({number})"), marker=f"{marker}-{number}")
+            codes.append((await sandbox.run(launch, self.policy(folder))).exit_code)
+
+        async def run_side_by_side() -> None:
+            async with anyio.create_task_group() as group:
+                for number in range(20, 32):
+                    group.start_soon(run_one, number)
+
+        anyio.run(run_side_by_side)
+
+        assert sorted(codes) == list(range(20, 32))
+        assert marker not in _labels()
+
+    def test_a_hidden_folder_is_empty(self, sandbox: Sandbox, folder: Path) -> None:
+        """Podman would fill an empty file system with a copy of what it covers."""
+        secret = folder / "hidden/below/secret"
+        secret.parent.mkdir(parents=True)
+        secret.write_text("secret")
+        code = f"import os; print(os.listdir({str(folder / 'hidden')!r}))"
+
+        done = anyio.run(
+            sandbox.run, self.launch(folder, code), replace(self.policy(folder), hidden=(folder / "hidden",))
+        )
+
+        assert (done.exit_code, done.stdout.text()) == (0, "[]\n"), done.stderr.text()
+
     def test_memory_beyond_the_limit_is_refused(self, sandbox: Sandbox, folder: Path) -> None:
         policy = replace(self.policy(folder), memory_bytes=256 << 20)
 
@@ -95,3 +133,49 @@ def test_an_image_that_is_not_there_is_refused_with_the_words_of_the_engine() ->
 
     with pytest.raises(ConfigurationError, match="no-such-image"):
         sandbox_of_level("container", "localhost/no-such-image:1")
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "container"])
+@pytest.mark.req("R182")
+def test_outside_git_no_process_sees_the_records_of_runs(level: str) -> None:
+    """There the workspace is the project, where Podium keeps its database, prompts and logs."""
+    if level == "container" and ordinary_storage().startswith("("):
+        pytest.skip(ordinary_storage())
+    look = [sys.executable if level == "bubblewrap" else "python3", "look.py"]
+    files = {
+        "look.py": "import os, time\nprint([(found, names) for found, _, names in os.walk('.podium') if names])\n",
+        "workflow.yaml": json.dumps(
+            {
+                "podium": 1,
+                "name": "look",
+                "sandbox": {"level": level, **({"image": PYTHON_IMAGE} if level == "container" else {})},
+                "agents": {
+                    "looker": {"type": "command", "command": look, "price": {"input": 0, "output": 0}}
+                },
+                "steps": {
+                    "by_agent": {"agent": "looker", "prompt": "look"},
+                    "by_command": {"run": look},
+                    "by_gate": {"agent": "looker", "prompt": "look", "gates": [{"run": look}]},
+                },
+            }
+        ),
+    }
+    with tempfile.TemporaryDirectory(prefix="podium-hidden-") as name:
+        Path(name).chmod(0o755)
+        with closing(new_project(Path(name) / "place", files, git=False)) as project:
+            if level == "container":
+                settings = Path(name) / "place/home/.config/containers/storage.conf"
+                settings.parent.mkdir(parents=True)
+                settings.write_text(ordinary_storage())
+
+            done = podium_as(project, as_ordinary_user, "run", "workflow.yaml", "--json")
+
+            assert done.code == 0, done.err + done.out
+            ended = [event for event in project.events(project.run_id()) if event["type"] == "AttemptEnded"]
+            assert [event["result"]["text"].strip() for event in ended] == ["[]"] * 4
+
+
+def _labels() -> str:
+    engine = next(program for program in ENGINES if program.exists())
+    command = (str(engine), "ps", "--all", "--filter=label=podium", "--format={{.Labels}}")
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -17,7 +17,7 @@ def pinned(text: str) -> set[str]:
     return {name.lower().replace("_", "-") for name in PIN.findall(text)}
 
 
-@pytest.mark.parametrize("name", ["base.txt", "dev.txt"])
+@pytest.mark.parametrize("name", ["base.txt", "demo.txt", "dev.txt"])
 def test_every_pin_has_a_hash_and_names_no_place(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text("utf-8")
 

@@ -26,17 +26,24 @@ if TYPE_CHECKING:
     from podium.core.state import State
     from podium.core.types import Millis
     from podium.ports.runtime import Park, RunCommand
+    from podium.views.evidence.decisions import Channel
 
 
 class Commands:
     def __init__(self, project: Project) -> None:
         self._project = project
 
+    def _refuse_inside_step(self, what: str) -> None:
+        from podium.app.inside_step import refuse_inside_step
+
+        refuse_inside_step(self._project.paths, what)
+
     def start(self, request: RunRequest, *, on_trial: Callable[[str], None] = lambda _: None) -> StartedRun:
         """Create a run; raises with everything that is wrong with it before it exists.
 
         `on_trial` is told which gates run on the base before that.
         """
+        self._refuse_inside_step("start a run")
         from podium.app.run.start import start_run
 
         return start_run(self._project, request, on_trial=on_trial)
@@ -50,17 +57,19 @@ class Commands:
         signals: bool = True,
     ) -> Awaitable[State]:
         """Drive a run until it ends or can be released."""
+        self._refuse_inside_step("drive a run")
         from podium.app.run.drive import NO_OBSERVER, drive
 
         return drive(
             self._project, run, *commands, park=park, observer=observer or NO_OBSERVER, signals=signals
         )
 
-    def guide(self, run: RunId, command: Guide) -> Awaitable[GuidanceReply]:
+    def guide(self, run: RunId, command: Guide, *, channel: Channel = "cli") -> Awaitable[GuidanceReply]:
         """Send guidance to a run, and find out which of its agents get it."""
+        self._refuse_inside_step("guide a run")
         from podium.app.run.send import guide
 
-        return guide(self._project, run, command)
+        return guide(self._project, run, command, channel=channel)
 
     def send(
         self,
@@ -71,8 +80,10 @@ class Commands:
         observer: Observer | None = None,
         on_accepted: Callable[[], None] | None = None,
         signals: bool = True,
+        channel: Channel = "cli",
     ) -> Awaitable[SendResult]:
         """Send a command to the owner of a run, or become the owner; raises with the reason if it is refused."""
+        self._refuse_inside_step("decide about a run")
         from podium.app.run.drive import NO_OBSERVER
         from podium.app.run.send import send
 
@@ -84,6 +95,7 @@ class Commands:
             observer=observer or NO_OBSERVER,
             on_accepted=on_accepted,
             signals=signals,
+            channel=channel,
         )
 
     def waiting_run(self, *, for_value: bool = False) -> RunId | None:
@@ -102,12 +114,22 @@ class Commands:
         feedback: str = "",
         details: Mapping[str, str] | None = None,
         tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that approves what a run asks, or takes another of the actions that the question offers."""
+        self._refuse_inside_step("approve")
         from podium.app.run.answer import approval
 
         return approval(
-            self._project, run, step, by=by, action=action, feedback=feedback, details=details, tree=tree
+            self._project,
+            run,
+            step,
+            by=by,
+            action=action,
+            feedback=feedback,
+            details=details,
+            tree=tree,
+            how=how,
         )
 
     def rejection(
@@ -119,19 +141,29 @@ class Commands:
         feedback: str = "",
         abort: bool = False,
         tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that rejects what a run asks."""
+        self._refuse_inside_step("reject")
         from podium.app.run.answer import rejection
 
-        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort, tree=tree)
+        return rejection(self._project, run, step, by=by, feedback=feedback, abort=abort, tree=tree, how=how)
 
     def value(
-        self, run: RunId, step: str | None = None, *, by: str, value: Any, tree: str | None = None
+        self,
+        run: RunId,
+        step: str | None = None,
+        *,
+        by: str,
+        value: Any,
+        tree: str | None = None,
+        how: str = "command",
     ) -> Answer:
         """The command that answers a question with a value."""
+        self._refuse_inside_step("answer")
         from podium.app.run.answer import value_answer
 
-        return value_answer(self._project, run, step, by=by, value=value, tree=tree)
+        return value_answer(self._project, run, step, by=by, value=value, tree=tree, how=how)
 
     def preview_rerun(
         self,
@@ -169,6 +201,7 @@ class Commands:
 
     def rerun(self, preview: RerunPreview, *, closed_by: str | None = None) -> StartedRun:
         """Create the run that was previewed; with `closed_by` the earlier one is closed if it is not over."""
+        self._refuse_inside_step("start a run")
         from podium.app.run.rerun import start_rerun
 
         return start_rerun(self._project, preview, closed_by=closed_by)
@@ -179,6 +212,8 @@ class Commands:
 
     def apply(self, run: RunId, *, branch: str | None = None, message: str | None = None) -> Applied:
         """Merge the changes of a run that has passed into a branch."""
+        self._refuse_inside_step("end a run")
+        self._refuse_inside_step("apply work")
         from podium.app.run.apply import apply
 
         return apply(self._project, run, branch=branch, message=message)
@@ -216,6 +251,7 @@ class Commands:
 
     def delete(self, runs: Iterable[ExpiredRun], *, without_history: bool = False) -> dict[RunId, str]:
         """Delete runs; returns those that were refused because their numbers cannot be kept, with the reasons."""
+        self._refuse_inside_step("delete runs")
         from podium.app.archive.gc import delete
 
         return delete(self._project, runs, without_history=without_history)

@@ -39,6 +39,7 @@ from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import duration_of
 
 if TYPE_CHECKING:
+    from podium.app.notify.project_messages import ChannelCheck
     from podium.app.project import Project
 
 PROMPT: Final = (
@@ -96,6 +97,7 @@ class Checkup:
     """Why the workflow could not run; empty if it could, or if none was named."""
     used: tuple[str, ...] = ()
     """The agents that may work in the workflow; empty if none was named."""
+    channels: tuple[ChannelCheck, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -104,7 +106,8 @@ class Checkup:
     def data(self) -> dict[str, Any]:
         fields = asdict(self)
         del fields["used"]
-        return {"ok": self.ok, **fields, "problems": list(self.problems)}
+        channels = [each._asdict() for each in self.channels]
+        return {"ok": self.ok, **fields, "problems": list(self.problems), "channels": channels}
 
 
 async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> MachineReport:

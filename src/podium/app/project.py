@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
     from podium.ports.history import LocalHistory
+    from podium.ports.outbox import Messaging
     from podium.ports.runtime import Runtime
     from podium.ports.store import RunHead
     from podium.redaction.mask import Mask
@@ -40,6 +41,7 @@ class Project:
         exporters_for: ExportersFor,
         make_runtime: Callable[[Project], Runtime],
         open_history: Callable[[], LocalHistory],
+        messaging: Messaging | None = None,
     ) -> None:
         self.paths = paths
         self.user_dir = user_dir
@@ -52,6 +54,8 @@ class Project:
         self.runtime = make_runtime(self)
         self.open_history = open_history
         """The caller closes it."""
+        self.messaging = messaging
+        """None for tests of workflows and for runs that are stored elsewhere, which tell nobody."""
 
     @property
     def root(self) -> Path:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from podium.app.query.exhibits import Exhibit
     from podium.app.query.inbox import Question
     from podium.app.query.logs import LogFile
+    from podium.app.query.run_pages import Page
     from podium.app.run.cost_history import History
     from podium.core.hash_chain import Record, RunId
     from podium.core.model import Workflow
@@ -21,12 +22,30 @@ if TYPE_CHECKING:
     from podium.ports.runtime import LogCheck
     from podium.views.pictures.states import NodeState
     from podium.views.run.costs import By, CostReport
+    from podium.views.run.thread import Thread
     from podium.views.run.view import Pending, RunView
 
 
 class Queries:
     def __init__(self, project: Project) -> None:
         self._project = project
+
+    def runs_page(
+        self,
+        *,
+        limit: int,
+        before: str = "",
+        status: Collection[str] = (),
+        workflow: str = "",
+        text: str = "",
+    ) -> Page:
+        """A page of the list of runs, with their number by status."""
+        from podium.app.query.run_pages import runs_page
+        from podium.app.query.shelf import Shelf
+
+        return runs_page(
+            Shelf(self._project), limit=limit, before=before, status=status, workflow=workflow, text=text
+        )
 
     def runs(
         self, limit: int | None = None, *, status: str | None = None, workflow: str | None = None
@@ -47,6 +66,13 @@ class Queries:
         from podium.app.query.runs import picture
 
         return picture(self._project, self._project.run(run))
+
+    def thread(self, run: RunId) -> Thread:
+        """What the workers of a run said to each other."""
+        from podium.runtime.records import events_of
+        from podium.views.run.thread import thread_of
+
+        return thread_of(events_of(self._project.runtime.events(run)))
 
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         """The stored events after a number."""
@@ -84,6 +110,13 @@ class Queries:
         from podium.app.query.exhibits import exhibits
 
         return exhibits(self._project, view, pending)
+
+    def artifacts(self, view: RunView, step: str) -> tuple[tuple[str, str], ...]:
+        """The stored files of the last visit of a step, by name, with their texts."""
+        from podium.app.query.exhibits import artifacts
+        from podium.views.run.view import steps_named
+
+        return tuple(artifacts(self._project, view, steps_named(view, step)[-1].path))
 
     def logs(
         self, run: RunId, step: str | None = None, *, failed: bool = False, live: bool = False

@@ -38,5 +38,10 @@ def user_projects() -> tuple[Path, ...]:
 
 
 def _folder() -> Path:
+    return state_folder() / "projects"
+
+
+def state_folder() -> Path:
+    """Where Podium keeps what is the user's own and belongs to no project."""
     base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local/state") / "podium/projects"
+    return (Path(base) if base else Path.home() / ".local/state") / "podium"

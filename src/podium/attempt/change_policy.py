@@ -23,8 +23,17 @@ from podium.workflow.test_gates.programs import gate_programs
 MAX_LISTED_PATHS: Final = 20
 
 
-def objection(host: Host, step: Step, names: Names, change: CapturedChange) -> tuple[Reason, str] | None:
-    """The reason and message for the next attempt if this change is not allowed; None if it is."""
+def objection(
+    host: Host,
+    step: Step,
+    names: Names,
+    change: CapturedChange,
+    of_others: frozenset[str] = frozenset(),
+) -> tuple[Reason, str] | None:
+    """The reason and message for the next attempt if this change is not allowed; None if it is.
+
+    `of_others` are files that members of the team changed under rules of their own.
+    """
     if change.created_hidden:
         return "protected", (
             f"files that this step may not see already exist there, so these cannot be created: "
@@ -33,7 +42,7 @@ def objection(host: Host, step: Step, names: Names, change: CapturedChange) -> t
     allowed = globs_of(step, names)
     if allowed is not None:
         changed = change.judged_files or change.outside_git
-        outside = [path for path in changed if not _any(allowed, path)]
+        outside = [path for path in changed if path not in of_others and not _any(allowed, path)]
         if outside:
             may = f"allowed are only: {', '.join(allowed)}" if allowed else "nothing may be changed here"
             return "touches", f"the change goes beyond what this step may touch: {_list(outside)}; {may}"

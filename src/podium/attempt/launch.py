@@ -18,9 +18,19 @@ from podium.core.model import Agent, Step
 from podium.core.step_settings import DEFAULT_BOUNDS, SandboxSettings
 from podium.errors import ConfigurationError
 from podium.files.inside import inside
+from podium.git.workdir.folder import Owner, give_ownership
 from podium.git.workdir.walk import open_folder
 from podium.ports.agent import Progress
-from podium.ports.sandbox import Mount, OnDecision, Sandbox, SandboxPolicy, Service, no_traffic, not_recorded
+from podium.ports.sandbox import (
+    Mount,
+    OnDecision,
+    Sandbox,
+    SandboxPolicy,
+    Service,
+    ToolHandler,
+    no_traffic,
+    not_recorded,
+)
 from podium.process.disk import DiskBound
 from podium.process.environment import minimal_env
 from podium.process.launch import Heartbeat, Launch
@@ -46,6 +56,7 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
     network: str | tuple[str, ...] | None = None,
     service: Service | None = None,
     on_decision: OnDecision = not_recorded,
+    tools: ToolHandler | None = None,
     plain: bool = False,
 ) -> tuple[Launch, SandboxPolicy]:
     """The process to start and its sandbox policy. Raises PathViolation, ConfigurationError, ExprError."""
@@ -60,10 +71,11 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
         service=service,
         on_decision=on_decision,
         on_traffic=no_traffic if heartbeat is None else heartbeat.beat,
+        tools=tools,
     )
     launch = Launch(
         argv=argv,
-        cwd=folder_of(step, names, workspace),
+        cwd=folder_of(host, step, names, workspace),
         env=environment(host, step, names, workspace, {**(extra_env or {}), **proxy_env(host, step, policy)}),
         marker=host.marker,
         stdin=stdin,
@@ -76,15 +88,31 @@ def build_launch(  # noqa: PLR0913  # what differs from launch to launch; the re
     return launch, policy
 
 
-def folder_of(step: Step, names: Names, workspace: Workspace) -> Path:
+def folder_of(host: Host, step: Step, names: Names, workspace: Workspace) -> Path:
     """The working directory of a step, as seen in the sandbox. Raises PathViolation if it is outside the workspace."""
     named = as_text(fill(step.settings.dir or ".", names), Meter())
     if named == ".":
         return workspace.mount_path
     folder = inside(workspace.folder, named)
+    if not folder.exists() and _is_to_be_made(step, named):
+        _make_folder(folder, host.sandbox_of(step).owner)
     if not folder.is_dir():
         raise ConfigurationError(f'dir "{named}" of step "{step.name}" is not a folder of the tree')
     return workspace.mount_path / folder.relative_to(inside(workspace.folder, "."))
+
+
+def _is_to_be_made(step: Step, folder: str) -> bool:
+    """Whether an agent is to write its files into this folder; git keeps no empty folder that it could find there."""
+    works = isinstance(step.verb, Agent) and not step.verb.judge
+    return works and isinstance(step.touches, tuple) and f"{folder.rstrip('/')}/**" in step.touches
+
+
+def _make_folder(folder: Path, owner: Owner | None) -> None:
+    topmost = folder
+    while not topmost.parent.exists():
+        topmost = topmost.parent
+    folder.mkdir(parents=True)
+    give_ownership(topmost, owner)
 
 
 def environment(

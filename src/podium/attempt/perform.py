@@ -84,6 +84,14 @@ def failed(started: AttemptStarted, host: Host, error: PodiumError | ExprError |
 
 
 async def _work(task: AttemptTask, host: Host) -> AttemptEnded:
+    if task.step.settings.base is not None:
+        from podium.attempt.workspace import other_base
+
+        return await other_base.work_at_base(task, host, _do)
+    return await _do(task, host)
+
+
+async def _do(task: AttemptTask, host: Host) -> AttemptEnded:
     match task.work:
         case AgentWork():
             from podium.attempt.agent import run as agent

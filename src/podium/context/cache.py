@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from podium.context.facts import VERSION, FileFacts
+
+SAMPLES: Final = 20
+"""Of the usage of a model; older ones say less about it."""
 
 
 class FactCache(Protocol):
@@ -26,6 +29,12 @@ class FactCache(Protocol):
 
     def keep_history(self, name: str, data: bytes) -> None: ...
 
+    def add_usage(self, model: str, estimated: int, reported: int) -> None:
+        """Keep how many tokens a prompt was estimated to take, and how many the model reported."""
+
+    def usage(self, model: str) -> tuple[tuple[int, int], ...]:
+        """The newest of these pairs."""
+
 
 class OpenFacts(Protocol):
     """Opens the cache of a project; every pack opens its own, because packs are made in several threads."""
@@ -44,6 +53,7 @@ class MemoryFacts:
     def __init__(self) -> None:
         self._facts: dict[str, FileFacts] = {}
         self._histories: dict[str, bytes] = {}
+        self._usage: dict[str, list[tuple[int, int]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -66,3 +76,9 @@ class MemoryFacts:
 
     def keep_history(self, name: str, data: bytes) -> None:
         self._histories[name] = data
+
+    def add_usage(self, model: str, estimated: int, reported: int) -> None:
+        self._usage.setdefault(model, []).append((estimated, reported))
+
+    def usage(self, model: str) -> tuple[tuple[int, int], ...]:
+        return tuple(self._usage.get(model, ())[-SAMPLES:])

@@ -15,7 +15,7 @@ from podium.context.forms import Form, public_signatures, signatures, tree_lines
 from podium.context.manifest import Entry, LeftOut, Pack, PartName
 from podium.context.plan import Files, PackPlan, Redacted
 from podium.context.rank import Ranked
-from podium.context.tokens import RULE, SAFE_SHARE, count_tokens, fewest_tokens
+from podium.context.tokens import RULE, SAFE_SHARE, TokenCounter, fewest_tokens
 from podium.errors import ConfigurationError
 
 TARGET_SHARE: Final = 0.6
@@ -46,12 +46,12 @@ def pack(
     files: Files,
     redact: Callable[[str], Redacted],
     *,
-    factor: float = 1.0,
+    counter: TokenCounter = RULE,
     tree: str = "",
     base: str = "",
 ) -> Pack:
     """Raises ConfigurationError if `always` does not fit."""
-    packer = _Packer(plan, files, redact, factor)
+    packer = _Packer(plan, files, redact, counter)
     packer.add_always()
     packer.add_targets()
     packer.add_interfaces()
@@ -65,11 +65,12 @@ def pack(
         packer.add_likely() if plan.depth == "minimal" else packer.add_related()
     if plan.shows_tree:
         packer.add_tree()
-    counter = RULE if factor == 1.0 else f"{RULE} x {factor:.2f}"
+    if plan.command is not None:
+        packer.add_command(*plan.command)
     return Pack(
         plan.depth,
         plan.budget,
-        counter,
+        counter.name,
         tuple(packer.entries),
         tuple(packer.left_out),
         tuple(packer.binary),
@@ -83,12 +84,12 @@ class _Packer:
     """The room that is left, and what was packed until now."""
 
     def __init__(
-        self, plan: PackPlan, files: Files, redact: Callable[[str], Redacted], factor: float
+        self, plan: PackPlan, files: Files, redact: Callable[[str], Redacted], counter: TokenCounter
     ) -> None:
         self.plan = plan
         self.files = files
         self.redact = redact
-        self.factor = factor
+        self.count = counter.count
         self.room = int(plan.budget * SAFE_SHARE)
         self.entries: list[Entry] = []
         self.left_out: list[LeftOut] = []
@@ -270,11 +271,23 @@ class _Packer:
         return self._smaller("related", one.path, content, reason, free // 2)
 
     def add_tree(self) -> None:
-        text = tree_lines(
-            self.files.blobs, int(self.room * TREE_SHARE), lambda each: count_tokens(each, self.factor)
-        )
+        text = tree_lines(self.files.blobs, int(self.room * TREE_SHARE), self.count)
         if text:
             self._put(self._entry("tree", ".", "named", text, "folders of the project"))
+
+    def add_command(self, name: str, text: str) -> None:
+        """What a program printed, cut where there is no room for all of it."""
+        reason = "printed by the command of the strategy"
+        whole = self._entry("command", name, "whole", text, reason)
+        if whole.tokens <= self.room and len(whole.text) <= MAX_TEXT_BYTES:
+            self._put(whole)
+            return
+        short = self._cut(name, "command", text, reason, self.room) if self.room >= MIN_PIECE else None
+        if short is not None and short.tokens <= self.room:
+            self._put(short)
+        self.left_out.append(
+            LeftOut(name, whole.tokens, "no room" if short is None else "only a part fits", "command")
+        )
 
     def _unpacked(self) -> list[Ranked]:
         return [one for one in self.plan.related if one.path not in self._packed]
@@ -295,7 +308,7 @@ class _Packer:
         self, part: PartName, path: str, form: Form, text: str, reason: str, *, note: str = ""
     ) -> Entry:
         clean = self.redact(text)
-        tokens = count_tokens(f"{path}{reason}{note}{clean.text}", self.factor) + FRAME_TOKENS
+        tokens = self.count(f"{path}{reason}{note}{clean.text}") + FRAME_TOKENS
         blob = self.files.blobs.get(path, "")[:8] if part != "diff" else ""
         return Entry(part, path, form, tokens, reason, clean.text, blob, clean.matches, note)
 
@@ -303,7 +316,7 @@ class _Packer:
         symbols = ", ".join(self.plan.symbols.get(ranked.path, ()))
         reason = "; ".join((*ranked.reasons, *([f"has {symbols}"] if symbols else [])))
         clean = self.redact(reason)
-        tokens = count_tokens(f"- {ranked.path} ({clean.text})\n", self.factor)
+        tokens = self.count(f"- {ranked.path} ({clean.text})\n")
         blob = self.files.blobs.get(ranked.path, "")[:8]
         return Entry(part, ranked.path, "named", tokens, clean.text, "", blob, clean.matches)
 
@@ -338,7 +351,7 @@ class _Packer:
             self._packed.add(entry.path)
 
     def _leave(self, path: str, part: PartName, content: bytes, reason: str) -> None:
-        tokens = count_tokens(content.decode("utf-8", "replace"), self.factor)
+        tokens = self.count(content.decode("utf-8", "replace"))
         self.left_out.append(LeftOut(path, tokens, reason, part, len(content)))
 
     def _name_or_leave(self, path: str, part: PartName, content: bytes) -> None:

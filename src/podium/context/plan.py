@@ -64,4 +64,6 @@ class PackPlan:
     only_public: frozenset[str] = frozenset()
     """Files of which nothing but the public form may be shown."""
     task_words: tuple[str, ...] = ()
+    command: tuple[str, str] | None = None
+    """The name of a program and what it printed, which is packed last."""
     notes: tuple[str, ...] = ()

@@ -8,18 +8,40 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
 
-RULE: Final = "words"
 SCALE: Final = 0.86
 SAFE_SHARE: Final = 0.9
 BYTES_AT_MOST: Final = 16
 """Of a token, in text with long words and deep indentation."""
 
 
-def count_tokens(text: str, factor: float = 1.0) -> int:
-    """The estimated number of tokens; `factor` corrects it for one model."""
-    return math.ceil(_units(text) * SCALE * factor)
+def count_tokens(text: str) -> int:
+    """The estimated number of tokens."""
+    return math.ceil(_units(text) * SCALE)
+
+
+class TokenCounter(NamedTuple):
+    """A way to count tokens, and its name in manifests."""
+
+    name: str
+    count: Callable[[str], int]
+
+
+RULE: Final = TokenCounter("words", count_tokens)
+
+
+def corrected(counter: TokenCounter, factor: float) -> TokenCounter:
+    """The counter with the factor that was measured for a model."""
+    if factor == 1.0:
+        return counter
+    return TokenCounter(f"{counter.name} x {factor:.2f}", partial(_times, counter, factor))
+
+
+def _times(counter: TokenCounter, factor: float, text: str) -> int:
+    return math.ceil(counter.count(text) * factor)
 
 
 def fewest_tokens(size: int) -> int:

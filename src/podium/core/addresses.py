@@ -2,7 +2,7 @@
 
     plan                 a step of the top block          implement~2       its second visit
     each[3]/test         a step of the third iteration    implement#2       the gates of its second attempt
-    implement#2/tests    one of these gates               implement#3/!exhausted   the engine's own question
+    implement#2/tests    one of these gates      implement#2/qa    the member of the team that it asked               implement#3/!exhausted   the engine's own question
 
 Without its numbers an address names the step in the file: each/test, implement#/tests.
 

@@ -1,7 +1,7 @@
 """The events of a run: the facts that are stored and from which everything else is computed.
 
-Every decision is exactly one event, so that a crash cannot leave half a decision in the log. An event has the time of
-its turn; the store adds the rest in an envelope. Fields are JSON values or records.
+Every decision is one event, so that a crash cannot leave half a decision in the log. An event has the time of its turn; the
+store adds the rest in an envelope.
 """
 
 from __future__ import annotations
@@ -11,17 +11,23 @@ from typing import Any, Literal, TypeAlias
 
 from podium.core.payloads import (
     Amounts,
+    Ask,
     ChosenRoute,
     MemoryChange,
+    Note,
     RefusedMember,
+    Reply,
     Result,
     Verdict,
 )
 from podium.core.run_events import (
+    AttemptLost,
     CancelAsked,
     GuidanceGiven,
     LimitRaised,
+    NoteLeft,
     RunEnded,
+    RunEvent,
     RunPaused,
     RunRecovered,
     RunResumed,
@@ -31,13 +37,11 @@ from podium.core.types import Address, AnswerKind, Level, Millis, Outcome, Reaso
 from podium.fast_dataclass import dataclass
 
 __all__ = [
-    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptLost",
-    "AttemptQueued",
+    "ApprovalAsked", "ApprovalGiven", "AttemptDoubted", "AttemptEnded", "AttemptGuided", "AttemptLost", "AttemptQueued",
     "AttemptStarted", "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
-    "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised",
-    "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted",
-    "SignalReceived", "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded",
-    "WaitStarted"
+    "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised", "NoteLeft",
+    "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted", "SignalReceived",
+    "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded", "WaitStarted"
 ]  # fmt: skip
 
 
@@ -63,7 +67,7 @@ class StepEntered:
     about: str = ""
     """For a question or advice: the rule or situation that it is about; for `finally`: how the body ended; else its `log`."""
     target: int = -1
-    """For advice: the child that was about to be entered."""
+    """For advice: the child that was about to be entered. For a member: the number of the ask, or -1 for `when_done`."""
     claim: tuple[str, ...] = ()
     """Globs of the files that no parallel sibling may change until the work of this child is merged."""
     after: tuple[int, ...] = ()
@@ -101,6 +105,8 @@ class AttemptStarted:
     """Written by earlier versions only, which claimed files for an attempt; now StepEntered has the claim."""
     reused: bool = False
     """True if no work is done: the attempt reuses the result of an earlier run, and nothing is reserved for it."""
+    notes: tuple[int, ...] = ()
+    """The notes that the attempt is the first of its step to get, as numbers in the order in which they were left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,11 @@ class AttemptEnded:
     """Changed files that are accepted only if a person allows it; nothing else is wrong with them."""
     memory: MemoryChange | None = None
     """What the attempt did to the memory of its step; it counts if the step passes with this attempt."""
+    asks: tuple[Ask, ...] = ()
+    """Only for an attempt that `asked`: whom and what, in order."""
+    notes: tuple[Note, ...] = ()
+    so_far: str = ""
+    """What an attempt that `asked` wants to be told when it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,20 +174,13 @@ class AttemptDoubted:
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptLost:
-    """The process that performed the attempt is gone. The attempt counts in full and is performed again."""
-
-    at: Millis
-    path: Address
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
 class AttemptQueued:
     at: Millis
     path: Address
-    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent", "judged", "lost"]
+    why: Literal["ready", "counted", "repair", "fallback", "granted", "consent", "judged", "lost", "answered"]
     feedback: tuple[Address, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    """What came of each ask of the last attempt, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +239,10 @@ class ApprovalAsked:
     escalate: Millis | None = None
     key: str = ""
     """A hash of the question's text."""
+    rule: str = ""
+    """The rule of a policy that asks, in words."""
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +256,12 @@ class ApprovalGiven:
     tree: Tree | None = None
     reused: str = ""
     """The earlier run in which the person answered; empty if it was this one."""
+    how: str = ""
+    """How the answer came, such as terminal, command, file or web; empty if unknown."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence that was verified; it can be verified again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,8 +396,5 @@ InstanceEvent: TypeAlias = (
     | StepReopened
     | CancelOrdered
     | StepEnded
-)
-RunEvent: TypeAlias = (
-    RunStarted | CancelAsked | RunPaused | RunResumed | GuidanceGiven | LimitRaised | RunRecovered | RunEnded
 )
 Event: TypeAlias = InstanceEvent | RunEvent

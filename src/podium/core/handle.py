@@ -29,6 +29,7 @@ from podium.core.events import (
     JoinEnded,
     JumpAsked,
     LimitRaised,
+    NoteLeft,
     RunPaused,
     RunRecovered,
     RunResumed,
@@ -56,10 +57,12 @@ from podium.core.messages import (
     Resume,
     Signal,
     Start,
+    Tell,
 )
 from podium.core.model import Block, Call, Wait
 from podium.core.queries.computed import entered
 from podium.core.queries.graph import actions_of, body_of, order_of, workflow_of
+from podium.core.queries.mailboxes import unknown_mailbox
 from podium.core.state import Leaf, Scope, State
 from podium.core.types import Address, Millis
 
@@ -79,7 +82,7 @@ def handle(state: State, message: Message, now: Millis) -> Handled:
     if state.started is None:
         return Refusal("not_started", "the run has not been started")
     match message:
-        case Approve() | Signal() | Cancel() | Jump() | Pause() | Resume() | Guide() | RaiseLimit():
+        case Approve() | Signal() | Cancel() | Jump() | Pause() | Resume() | Guide() | Tell() | RaiseLimit():
             if state.ended is not None:
                 return Refusal("ended", f"the run has ended: {state.ended.status}")
             return _command(state, message, now)
@@ -215,7 +218,9 @@ def _recover(state: State, message: Recover, now: Millis) -> tuple[Event, ...]:
 
 
 def _command(
-    state: State, message: Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit, now: Millis
+    state: State,
+    message: Approve | Signal | Cancel | Jump | Pause | Resume | Guide | Tell | RaiseLimit,
+    now: Millis,
 ) -> Handled:
     match message:
         case Approve():
@@ -232,6 +237,9 @@ def _command(
             return (RunResumed(now, message.by),) if state.paused else ()
         case Guide():
             return (GuidanceGiven(now, message.by, message.text),)
+        case Tell():
+            why = unknown_mailbox(state, message.to)
+            return Refusal("no_step", why) if why else (NoteLeft(now, message.by, message.to, message.text),)
         case RaiseLimit():
             return _raise_limit(state, message, now)
         case _:
@@ -264,6 +272,9 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
     groups = dict(workflow_of(state, leaf.place).people)
     if not may_answer(request.by, message.by, groups):
         return Refusal("not_asked", f"{message.by} may not answer; only {', '.join(request.by)} may")
+    # Whoever says no needs no proof: work can be stopped from everywhere.
+    if request.presence and message.proof is None and message.action not in ("reject", "abort"):
+        return Refusal("presence", f"{message.path!r} needs the proof that {message.by} is present")
     if message.action == "approve" and has_approved(leaf.approvals, message.by):
         return Refusal("answered", f"{message.by} has already approved {message.path!r}")
     choices = step.output.choices
@@ -286,6 +297,9 @@ def _approve(state: State, message: Approve, now: Millis) -> Handled:
             message.answer,
             reviewed,
             message.reused,
+            message.how,
+            message.opened,
+            message.proof,
         ),
     )
 

@@ -158,6 +158,20 @@ def count_transition(draft: State, path: Address) -> None:
         draft.ledgers.put(ledger.path, _counted(ledger, transitions=ledger.transitions + 1))
 
 
+def count_messages(draft: State, path: Address, count: int) -> None:
+    for ledger in chain(draft, path):
+        draft.ledgers.put(ledger.path, ledger._replace(messages=ledger.messages + count))
+
+
+def exhausted_messages(state: State, path: Address, more: int = 0) -> Ledger | None:
+    """The innermost ledger with more messages than it allows, if `more` are added."""
+    for ledger in chain(state, path):
+        limit = ledger.limits.messages
+        if limit is not None and ledger.messages + more > limit:
+            return ledger
+    return None
+
+
 def reserve_amounts(draft: State, place: Placement, event: AttemptStarted, *, timed: bool) -> None:
     """Reserve the amounts of an attempt. `timed` is False for a person's work, which is not working time."""
     ledgers = chain(draft, place.ledger)

@@ -56,6 +56,12 @@ class Approve:
     tree: Tree | None = None
     reused: str = ""
     """The earlier run from which the engine takes the answer."""
+    how: str = ""
+    """How the answer came: terminal, command, file, python, web, mcp or the name of a channel; empty if unknown."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence this person is known to have opened, such as `diff`."""
+    proof: Mapping[str, str] | None = None
+    """The proof of presence; the sender to the core has verified it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,15 @@ class Guide:
 
 
 @dataclass(frozen=True, slots=True)
+class Tell:
+    """Leave a note for a step, `deliver`, or for a member of its team, `deliver/qa`; the next attempt gets it."""
+
+    by: str
+    to: Address
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RaiseLimit:
     ledger: Address
     unit: Unit
@@ -123,5 +138,5 @@ Report: TypeAlias = (
     | Fired
     | Recover
 )
-Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | RaiseLimit
+Command: TypeAlias = Start | Approve | Signal | Cancel | Jump | Pause | Resume | Guide | Tell | RaiseLimit
 Message: TypeAlias = Report | Command

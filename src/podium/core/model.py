@@ -23,11 +23,12 @@ from podium.core.policy import (
     Exhausted,
     Limits,
     NeedsRule,
+    Oversight,
     PassRule,
     PolicyRule,
     Retry,
 )
-from podium.core.step_settings import Prompt, StepSettings, TeamMember, WorkflowConfig, no_fields
+from podium.core.step_settings import Prompt, StepSettings, WorkflowConfig, no_fields
 from podium.core.types import Millis, Outcome, Severity, VerdictForm
 from podium.fast_dataclass import dataclass, quick
 
@@ -90,8 +91,24 @@ class Agent:
     continuity: int = 0
     no_change: Literal["fail", "pass"] = "pass"
     team: tuple[TeamMember, ...] = ()
+    """Whom its worker may ask."""
     done: Wait | None = None
     member: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TeamMember:
+    """A member of a team; `step` is what it does when it is asked, or a question if it is a person."""
+
+    step: Step
+    asks: tuple[str, ...] = ()
+    """The members that it may ask; the worker of the step itself may ask all."""
+    when_done: bool = False
+    """True if the engine asks it once, with the finished work, before the gates."""
+
+    @property
+    def name(self) -> str:
+        return self.step.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +168,6 @@ class Check:
 @dataclass(frozen=True, slots=True)
 class Set:
     values: tuple[tuple[str, Value], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Oversight:
-    """Who must approve. `level` is a level, the name of a policy, or an expression that yields one of these."""
-
-    level: Value = "auto"
-    by: tuple[str, ...] = ()
-    approvals: int = 1
-    veto: Millis = Millis(0)
-    notify: tuple[str, ...] = ()
-    remind: Millis | None = None
-    escalate_after: Millis | None = None
-    escalate_to: tuple[str, ...] = ()
-    show: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

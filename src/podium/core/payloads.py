@@ -156,6 +156,72 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """The agent of a step with `agent: auto`, as it was chosen when the run started."""
+
+    step: Address
+    """Without numbers."""
+    agent: str
+    standard: str
+    """The first of the candidates."""
+    policy: str
+    why: str
+    """One line with the figures behind the choice."""
+    chance: float = 1.0
+    """With what probability the policy chose this agent."""
+    as_of: Millis = Millis(0)
+    """Visits that began later were not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The place of a run in an experiment."""
+
+    suite: str
+    experiment: str
+    case: str
+    arm: str
+    number: int
+    position: int
+    """Its place in the random order of the trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The middle half of a figure over earlier runs."""
+
+    low: float
+    median: float
+    high: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentScore:
+    agent: str
+    mean: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRuns:
+    """What the history says about earlier runs of the workflow, as known when the run started."""
+
+    iteration: int = 0
+    """The number of the run among those about its subject; 0 without a subject."""
+    best: float | None = None
+    """The best score of the earlier iterations."""
+    best_run: str = ""
+    scores: tuple[float, ...] = ()
+    """The scores of the last earlier iterations, the oldest first."""
+    usd: Spread | None = None
+    """The cost of the last earlier runs of the workflow."""
+    time: Spread | None = None
+    """From start to end, in milliseconds."""
+    agents: tuple[AgentScore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Facts fixed when the run starts; expressions read some as `run.x`. `utc_offset`, in minutes, is for times of day."""
 
@@ -195,6 +261,12 @@ class RunFacts:
     """What the run is about, as `subject` of the workflow says."""
     note: str = ""
     """What a person wrote about this run when it was started."""
+    chosen: tuple[Chosen, ...] = ()
+    """The agents of steps with `agent: auto`."""
+    trial: Trial | None = None
+    """Set if the run belongs to an experiment of `podium compare`."""
+    earlier: EarlierRuns | None = None
+    """What its summary compares it with; None without earlier runs."""
     rebase: Rebase | None = None
     """The work of the earlier run on top of a branch that has moved."""
     series: Series | None = None
@@ -242,6 +314,58 @@ class RefusedMember:
     path: Address
     kind: Literal["conflict", "failed"]
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a worker asks a member of its team."""
+
+    to: str
+    question: str
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of an ask: the instance of the member that answers it, or why nobody was asked."""
+
+    to: str
+    path: Address = Address("")
+    refused: str = ""
+    is_known: bool = False
+    """True if the member had answered the same question about the same files before, and was not run again."""
+    by_engine: bool = False
+    """True if the worker had not asked: the member is asked before the work is judged (`when_done`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text that a worker leaves for a member of its team, or without `to` for all later workers of the run."""
+
+    text: str
+    to: str = ""
+
+
+class LeftNote(NamedTuple):
+    """A note as the run keeps it."""
+
+    text: str
+    to: Address
+    """The step, or the step and the member, that it is for; empty if it is for all later workers."""
+    by: str
+    """Who left it: the address of a step, or a person."""
+    attempt: int = 0
+    is_read: bool = False
+
+
+class Exchange(NamedTuple):
+    """One ask of a worker and what came of it."""
+
+    attempt: int
+    ask: Ask
+    reply: Reply
+    so_far: str = ""
+    """The worker's own words about how far it had come."""
 
 
 class StepFailure(NamedTuple):

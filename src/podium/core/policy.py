@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias
 
 from podium.core.expressions.nodes import Node
+from podium.core.expressions.templates import Value
 from podium.core.types import Level, MicroUsd, Millis
 from podium.fast_dataclass import dataclass
 
@@ -144,6 +145,28 @@ class PolicyRule:
     by: tuple[str, ...] = ()
     approvals: int = 1
     veto: Millis = Millis(0)
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
+    text: str = ""
+    """The rule as people read it: the policy, the number of the rule, and its condition as written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Oversight:
+    """Who must approve. `level` is a level, the name of a policy, or an expression that yields one of these."""
+
+    level: Value = "auto"
+    by: tuple[str, ...] = ()
+    approvals: int = 1
+    veto: Millis = Millis(0)
+    notify: tuple[str, ...] | None = None
+    """The channels of its messages; None for all that the configuration defines."""
+    remind: Millis | None = None
+    escalate_after: Millis | None = None
+    escalate_to: tuple[str, ...] = ()
+    show: tuple[Value, ...] = ()
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 NO_LIMITS: Final = Limits()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from podium.core.payloads import SCHEMA_VERSION, RunFacts
 from podium.core.types import Address, Millis, Outcome, Reason, RunStatus, Tree, Unit
@@ -50,6 +50,16 @@ class GuidanceGiven:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteLeft:
+    """A person left a note for a step or for a member of a team."""
+
+    at: Millis
+    by: str
+    to: Address
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class LimitRaised:
     at: Millis
     ledger: Address
@@ -71,6 +81,15 @@ class RunRecovered:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptLost:
+    """The process that performed the attempt is gone. The attempt counts in full and is performed again."""
+
+    at: Millis
+    path: Address
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     at: Millis
     status: RunStatus
@@ -81,3 +100,16 @@ class RunEnded:
     message: str = ""
     continued_by: str = ""
     """The run that the same transaction has created to continue the series."""
+
+
+RunEvent: TypeAlias = (
+    RunStarted
+    | CancelAsked
+    | RunPaused
+    | RunResumed
+    | GuidanceGiven
+    | NoteLeft
+    | LimitRaised
+    | RunRecovered
+    | RunEnded
+)

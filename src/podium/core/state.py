@@ -13,13 +13,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from podium.core.effects import (
-    AskPerson,
-    CancelAttempt,
     Effect,
     EffectKey,
-    RunAttempt,
-    StartTimer,
-    Watch,
 )
 from podium.core.events import (
     ApprovalAsked,
@@ -31,7 +26,15 @@ from podium.core.events import (
     StepEnded,
 )
 from podium.core.model import Step
-from podium.core.payloads import Amounts, Rebase, RefusedMember, RunMemory, StepFailure
+from podium.core.payloads import (
+    Amounts,
+    Exchange,
+    LeftNote,
+    Rebase,
+    RefusedMember,
+    RunMemory,
+    StepFailure,
+)
 from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
 from podium.core.types import Address, MicroUsd, Millis, Role, Tree
@@ -143,6 +146,12 @@ class Leaf:
     join_refusal: JoinRefusal | None = None
     """The last time a join refused its work; cleared when a join accepts it."""
     facts: tuple[FactsFound, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    """What its attempts asked the other members of the team, with what came of it."""
+    member_tree: Tree | None = None
+    """The tree after a member changed files of the last attempt's work."""
+    notes: tuple[int, ...] = ()
+    """The notes that its attempts have got."""
     ending: StepEnded | None = None
 
     if TYPE_CHECKING:
@@ -264,6 +273,7 @@ class Ledger:
     unknown_calls: int = 0
     """Calls whose cost will never be known, whether or not a reservation is booked for them."""
     transitions: int = 0
+    messages: int = 0
     window: int = 0
     worked: Millis = Millis(0)
     busy: int = 0
@@ -323,6 +333,9 @@ class State:
     rebased: TakenRebase | None = None
     """The newest move of the work onto a branch that had moved."""
     memories: tuple[RunMemory, ...] = ()
+    answers: PersistentMap[tuple[Address, str, str, Tree | None], Address] = PersistentMap()
+    """Who answered what: by the leader of the team, the member, a question and the files, the member's instance."""
+    notes: tuple[LeftNote, ...] = ()
     ended: RunEnded | None = None
 
     def __repr__(self) -> str:
@@ -358,6 +371,7 @@ def draft(state: State) -> State:
     copy.joins = MapDraft(state.joins)
     copy.vars = MapDraft(state.vars)
     copy.ledgers = MapDraft(state.ledgers)
+    copy.answers = MapDraft(state.answers)
     return copy  # type: ignore[no-any-return]  # readers of a state can read its draft
 
 
@@ -372,29 +386,6 @@ def freeze(draft: State) -> State:
     state.joins = draft.joins.freeze()
     state.vars = draft.vars.freeze()
     state.ledgers = draft.ledgers.freeze()
+    state.answers = draft.answers.freeze()
     state.__class__ = State
     return draft
-
-
-def is_parkable(state: State) -> bool:
-    """Whether no process is needed until a message arrives or the next timer is due."""
-    for _, effect in state.pending.items():  # noqa: PERF102 (called after every turn, and `values` iterates over `items` again)
-        if isinstance(effect, CancelAttempt) or (isinstance(effect, RunAttempt) and not effect.by_hand):
-            return False
-    return True
-
-
-def next_due(state: State, *, after: int = 0) -> Millis | None:
-    """The due time of the run's earliest timer after `after`."""
-    dues: list[Millis] = []
-    for effect in state.pending.values():
-        match effect:
-            case StartTimer(due=due):
-                dues.append(due)
-            case Watch(wait=wait) if wait.due is not None:
-                dues.append(wait.due)
-            case AskPerson(request=request):
-                dues.extend(d for d in (request.expires, request.remind, request.escalate) if d is not None)
-            case _:
-                pass
-    return min((due for due in dues if due > after), default=None)

@@ -30,15 +30,6 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamMember:
-    name: str
-    role: str | None = None
-    agent: str | None = None
-    asks: tuple[str, ...] = ()
-    touches: tuple[Value, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SandboxSettings:
     level: str | None = None
     image: Value = None
@@ -88,6 +79,8 @@ class ContextSettings:
     budget: int | None = None
     strategy: Value = None
     """A preset of parts to pack."""
+    command: tuple[Value, ...] = ()
+    """A program whose output is packed in place of a preset."""
     target: tuple[Value, ...] = ()
     """What the step is about; () is its `touches`."""
     depth: Literal["minimal", "balanced", "full"] | None = None
@@ -104,6 +97,8 @@ class StepSettings:
 
     dir: Value = None
     """Where processes start, in the workspace; None is its root."""
+    base: Value = None
+    """The branch, tag or commit at which an attempt works; None is the files of the run."""
     env: tuple[Value, ...] = ()
     """Names of variables that are passed on, and NAME=VALUE for those that are set."""
     secrets: tuple[str, ...] = ()
@@ -135,14 +130,15 @@ class WorkflowConfig:
     """The partials of the user and of the project, by file name."""
     record: Mapping[str, Any] = field(default_factory=no_fields)
     secrets: tuple[str, ...] = ()
-    notify: tuple[str, ...] = ()
+    notify: tuple[str, ...] | None = None
+    """The channels that messages about the run go to; None for all that the configuration defines."""
     subject: Value = None
     """What the runs of the workflow are about, so that those about the same can be compared; a text with inputs."""
     works_in_project: bool = False
     """Whether steps change the project itself unless they say otherwise."""
 
 
-FILLED_IN: Final = ("dir", "env", "protect", "sandbox", "workspace", "context")
+FILLED_IN: Final = ("dir", "base", "env", "protect", "sandbox", "workspace", "context")
 """The settings that may contain inserts."""
 
 

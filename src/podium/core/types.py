@@ -48,8 +48,11 @@ AnswerKind: TypeAlias = Literal[
     "unavailable",
     "transient",
     "malformed",
+    "asked",
 ]
-"""How an attempt ended, as far as it decides what follows: `failed` is caused by the worker, `error` by the host."""
+"""How an attempt ended, as far as it decides what follows: `failed` is caused by the worker, `error` by the host.
+
+An attempt that `asked` waits for other members of its team; its work is kept and not judged."""
 
 Reason: TypeAlias = str
 """Why a step ended with its outcome: one of REASONS, or an error category reported by the host."""
@@ -96,7 +99,7 @@ LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 Unit: TypeAlias = Literal["usd", "tokens", "calls", "window", "time", "transitions", "members", "messages"]
 UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
-Role: TypeAlias = Literal["step", "gates", "finally", "question", "advice"]
+Role: TypeAlias = Literal["step", "gates", "finally", "question", "advice", "member"]
 """The role of an instance in its parent: an ordinary child, or one that the engine adds."""
 
 RunStatus: TypeAlias = Literal["passed", "failed", "rejected", "limited", "timed_out", "cancelled"]

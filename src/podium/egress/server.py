@@ -17,10 +17,11 @@ from podium.egress.broker import Upstream, broker
 from podium.egress.hosts import Resolve, allowed_hosts, public_addresses
 from podium.egress.proxy import proxy
 from podium.fast_dataclass import dataclass
-from podium.ports.sandbox import BROKER, PROXY, OnDecision, SandboxPolicy, Service, no_traffic
+from podium.ports.sandbox import BROKER, PROXY, TOOLS, OnDecision, SandboxPolicy, Service, no_traffic
 
 BROKER_SOCKET: Final = "broker.sock"
 PROXY_SOCKET: Final = "proxy.sock"
+TOOLS_SOCKET: Final = "tools.sock"
 AT_ONCE: Final = 64
 """Maximum connections of each kind; further ones wait, so that the sandbox cannot exhaust our descriptors."""
 BACKLOG: Final = 256
@@ -40,8 +41,9 @@ async def serving(
     on_traffic: Callable[[], None] = no_traffic,
     owner: tuple[int, int] | None = None,
     resolve: Resolve | None = None,
+    tools: _Handler | None = None,
 ) -> AsyncIterator[None]:
-    """Serve `broker.sock` and `proxy.sock` in `folder`, as far as they are needed, until the block is left.
+    """Serve `broker.sock`, `proxy.sock` and `tools.sock` in `folder`, as far as they are needed, until the block is left.
 
     `owner` are the user and group that may connect, if not ours. The path of the folder must be short, because the
     kernel allows 107 bytes for the path of a socket. Raises ConfigurationError for invalid hosts.
@@ -56,7 +58,15 @@ async def serving(
     async def connect(stream: SocketStream) -> None:
         await proxy(stream, allowed, resolve or public_addresses, on_decision)
 
-    servers = ((BROKER_SOCKET, call, upstream is not None), (PROXY_SOCKET, connect, bool(allowed)))
+    async def use_tools(stream: SocketStream) -> None:
+        assert tools is not None
+        await tools(stream)
+
+    servers = (
+        (BROKER_SOCKET, call, upstream is not None),
+        (PROXY_SOCKET, connect, bool(allowed)),
+        (TOOLS_SOCKET, use_tools, tools is not None),
+    )
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         for name, handler, is_needed in servers:
@@ -122,6 +132,8 @@ def relay_setup(
     relays = [(BROKER, BROKER_SOCKET)] if policy.service is not None else []
     if policy.network and policy.network != "open":
         relays.append((PROXY, PROXY_SOCKET))
+    if policy.tools is not None and policy.network != "open":
+        relays.append((TOOLS, TOOLS_SOCKET))
     if not relays:
         return None
     python, script = Path(sys.executable).resolve(), Path(forwarder.__file__).resolve()

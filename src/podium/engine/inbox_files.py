@@ -196,6 +196,7 @@ def _answer(file: _QuestionFile, path: Address) -> Approve | None:
         _text_field(fields, "feedback"),
         value,
         file.question.tree,
+        how="file",
     )
 
 

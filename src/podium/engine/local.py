@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from podium.core.events import RunEnded
 from podium.core.hash_chain import FIRST_HASH, Record, RunId
-from podium.core.messages import Cancel, Command, Guide, Pause, Refusal
+from podium.core.messages import Cancel, Command, Guide, Pause, Refusal, Tell
 from podium.core.types import ABANDONED
 from podium.engine.lease import is_owned, lease
 from podium.errors import EXIT_CANCELLED, ConfigurationError, PodiumError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from podium.core.state import State
     from podium.ports.agent import OnProgress
     from podium.runtime.prepared_run import PreparedRun
+    from podium.runtime.routed import Mirrors
 
 LOOK_S: Final = 0.02
 """How often the reply to a command is looked for."""
@@ -66,13 +67,19 @@ class LocalRuntime:
         self._setup = setup
         self._exporters: dict[RunId, tuple[RunExporter, ...]] = {}
 
+    def mirrors(self) -> Mirrors:
+        """The copies, in this store, of runs that other machines drive."""
+        from podium.engine.mirror import LocalMirrors
+
+        return LocalMirrors(self.store, self._paths, self._setup.exporters_of)
+
     def start(self, spec: RunSpec) -> RunId:
         workflow = spec.workflow
         head = RunHead(
             spec.run, workflow.name, workflow.fingerprint, spec.created, 0, 0, FIRST_HASH, source=spec.source
         )
         # With its start command, so that any process can start it should this one die now.
-        self.store.create(head, {"start": encode_command(spec.start)}, spec.event)
+        self.store.create(head, {spec.key: encode_command(spec.start)}, spec.event)
         return spec.run
 
     def post(self, run: RunId, command: RunCommand, *, key: str) -> None:
@@ -81,8 +88,8 @@ class LocalRuntime:
     async def send(self, run: RunId, command: RunCommand, *, key: str) -> Reply:
         import anyio
 
-        if isinstance(command, Pause | Guide) and not self.is_owned(run):
-            return await anyio.to_thread.run_sync(self._record, run, command)
+        if isinstance(command, Pause | Guide | Tell) and not self.is_owned(run):
+            return await anyio.to_thread.run_sync(self._record, run, command, key)
         self.post(run, command, key=key)
         deadline = time.monotonic() + PATIENCE_S
         while (reply := self.store.reply(run, key)) is None:
@@ -98,7 +105,7 @@ class LocalRuntime:
             await anyio.sleep(LOOK_S)
         return decode_reply(reply)
 
-    def _record(self, run: RunId, command: Pause | Guide) -> Reply:
+    def _record(self, run: RunId, command: Pause | Guide | Tell, key: str) -> Reply:
         from podium.engine.log import open_log
 
         prepared = self._setup.prepare(self._head(run))
@@ -106,10 +113,14 @@ class LocalRuntime:
         with lease(host.run_dir):
             log = open_log(self.store, run, prepared.workflow, host.run_dir, self._setup.source_of_next)
             try:
-                result = log.handle(command, host.now(), cause="note")
+                result = log.handle(command, host.now(), cause=f"letter {key}")
             finally:
                 log.close()
         return result if isinstance(result, Refusal) else Accepted()
+
+    def reply(self, run: RunId, key: str) -> Reply | None:
+        reply = self.store.reply(run, key)
+        return None if reply is None else decode_reply(reply)
 
     def withdraw(self, run: RunId, key: str) -> bool:
         # Only an owner reads commands, so none is half read while the lease is ours.
@@ -172,6 +183,9 @@ class LocalRuntime:
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         return read_records(self.store, run, after=after)
 
+    def stamp(self) -> int:
+        return self.store.stamp()
+
     async def wait(self, run: RunId, *, after: int) -> None:
         import anyio
 
@@ -227,12 +241,18 @@ class LocalRuntime:
 
     def rebuild(self, run: RunId) -> None:
         from podium.engine.run_folder import RunFolder
+        from podium.engine.team_files import TeamFiles
 
         # Secrets were masked before anything was stored.
         mask = Mask()
         exporters = self._setup.exporters_of(self._head(run), mask)
         folder = RunFolder(self._paths.run_dir(run), mask, exporters=exporters)
-        folder.rebuild(events_of(self.events(run)))
+        events = events_of(self.events(run))
+        folder.rebuild(events)
+        # The mailboxes of a team need the workflow, which may be readable no more.
+        with suppress(PodiumError):
+            workflow = self._setup.prepare(self._head(run)).workflow
+            TeamFiles(self._paths.run_dir(run), run, workflow, self._paths.root).sync(events)
 
     def verify(self, run: RunId) -> LogCheck:
         from podium.engine.verify import verify

@@ -20,11 +20,13 @@ from podium.core.events import GuidanceGiven
 from podium.core.guidance import guidable
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Approve, Message, Recover, Refusal, Report, Signal
-from podium.core.state import State, is_parkable
+from podium.core.queries.pending import is_parkable
+from podium.core.state import State
 from podium.core.types import Address, Millis
 from podium.engine.inbox_files import InboxFiles, UnreadableAnswer
 from podium.engine.log import Log
 from podium.engine.published_files import publish_results
+from podium.engine.team_files import TeamFiles
 from podium.errors import disk_fault
 from podium.ports.exporter import RunExporter
 from podium.ports.runtime import ManualWorkDone, OnTurn, Park
@@ -33,7 +35,7 @@ from podium.recording import each_text
 from podium.runtime import commands
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.question_text import question_renderer
-from podium.runtime.status import waits_for_person, waits_until_deadline
+from podium.runtime.status import continues_by_itself, waits_for_person, waits_until_deadline
 from podium.runtime.timers import Timers
 from podium.tasks.prior_results import prior_approvals
 
@@ -45,6 +47,9 @@ LISTEN_S: Final = 0.1
 
 SHORT: Final = 5000
 """Milliseconds of waiting for which a run is not released."""
+
+SHORT_WINDOW: Final = 600_000
+"""Milliseconds for which a process waits for the end of a veto window, because without a service nobody else would."""
 
 INBOX: Final = "inbox"
 
@@ -76,6 +81,7 @@ class RunLoop:
         self._wake = anyio.Event()
         self._timers = Timers()
         self._inbox = InboxFiles(host.state_dir, host.run, question_renderer(host.project), exporters)
+        self._team = TeamFiles(host.run_dir, host.run, run.workflow, host.project)
         self._running: dict[anyio.CancelScope, EffectKey] = {}
         """Manual work may be prepared and collected at the same time, so a key can occur twice."""
         self._read: set[int] = set()
@@ -141,6 +147,8 @@ class RunLoop:
         due = self._timers.next()
         if self._park == "clock" and due is not None and due - self._host.now() < SHORT:
             return False
+        if self._park is True and continues_by_itself(state, before=Millis(self._host.now() + SHORT_WINDOW)):
+            return False
         self._collect()
         return not self._incoming
 
@@ -160,6 +168,7 @@ class RunLoop:
         self._stop_unneeded()
         self._offer_guidance()
         self._inbox.sync(self._log.state)
+        self._team.sync(self._log.events)
         if self._on_turn is not None:
             self._on_turn(self._log)
 
@@ -271,6 +280,8 @@ class RunLoop:
                 self._report_refusal(answer.path, answer.reason)
             else:
                 self._post(answer, INBOX)
+        for dropped in self._team.collect():
+            self._store.post(self._log.run, dropped.key, commands.encode_command(dropped.note))
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return

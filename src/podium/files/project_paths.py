@@ -35,6 +35,11 @@ class ProjectPaths(NamedTuple):
         return self.state_dir / "history.db"
 
     @property
+    def outbox(self) -> Path:
+        """The database of the messages to people."""
+        return self.state_dir / "notifications.db"
+
+    @property
     def runs_dir(self) -> Path:
         return self.state_dir / "runs"
 

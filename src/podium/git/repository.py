@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -195,6 +196,20 @@ def read_uncommitted(repository: Repository) -> tuple[str, ...]:
     ).out  # fmt: skip
     paths = [os.fsdecode(record[3:]) for record in out.split(b"\0")[:-1]]
     return tuple(path for path in paths if path.split("/")[0] != STATE_DIR)
+
+
+def read_changed(repository: Repository, paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of the paths that are not committed as they are in the user's work tree: changed, new or ignored."""
+    if not paths:
+        return ()
+    out = run(
+        personal(repository), "--literal-pathspecs", "status", "--porcelain=v1", "-z", "--untracked-files=all",
+        "--no-renames", "--ignored=matching", "--", *paths,
+    ).out  # fmt: skip
+    # An ignored folder is named instead of what is in it, with a slash at its end.
+    changed = tuple(os.fsdecode(record[3:]) for record in out.split(b"\0")[:-1])
+    folders = tuple(path for path in changed if path.endswith("/"))
+    return tuple(path for path in paths if path in changed or path.startswith(folders))
 
 
 def read_ignored(repository: Repository) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
@@ -14,6 +14,8 @@ from podium.ports.agent_type import AgentType
 from podium.ports.sandbox import Service
 
 if TYPE_CHECKING:
+    from anyio.abc import SocketStream
+
     # Commands that only read the log do not need to import this.
     from podium.process.launch import Finished
 
@@ -65,6 +67,17 @@ class PriorSession:
     """The session files that the last attempt left below its home."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolServer:
+    """Where an agent reaches the tools of its step, as an MCP server over HTTP."""
+
+    url: str
+    token: str = field(repr=False)
+    """For the header `Authorization: Bearer`."""
+    handler: Callable[[SocketStream], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    """Serves a connection that the sandbox relays; None if the server listens by itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRequest:
     """A request to an agent, with everything it needs."""
@@ -108,6 +121,10 @@ class AgentRequest:
     session: PriorSession | None = None
     """The conversation to continue; None to start a new one."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tool_server: ToolServer | None = None
+    """The tools of its step; None if it gets none, or cannot use them."""
+    has_settings: bool = False
+    """Whether the workspace has files that configure the program if it trusts them: `settings_files` of its type."""
     sandboxed: bool = False
     """Whether it runs in a sandbox. The one of its own program is not needed then, and may not work inside another."""
     brokered: bool = False

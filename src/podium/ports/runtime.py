@@ -94,6 +94,8 @@ class RunSpec:
     start: Start
     event: TriggerEvent | None = None
     """What a trigger starts it for; the same transaction settles it."""
+    key: str = "start"
+    """Of the command that starts it, which names the channel."""
 
 
 class DrivenRun(Protocol):
@@ -162,6 +164,9 @@ class Runtime(Protocol):
         A pause or guidance for a run without an owner is recorded at once, because nothing else has to happen.
         """
 
+    def reply(self, run: RunId, key: str) -> Reply | None:
+        """The reply to a queued command; None until there is one."""
+
     def withdraw(self, run: RunId, key: str) -> bool:
         """Withdraw a queued command; False if an owner has read it or may still do so."""
 
@@ -191,6 +196,9 @@ class Runtime(Protocol):
 
     def events(self, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
         """The events of a run after number `after`; raises StoreError if the chain is broken."""
+
+    def stamp(self) -> int:
+        """A number that changes when another process may have changed a run; cheap enough to poll."""
 
     async def wait(self, run: RunId, *, after: int) -> None:
         """Return when there is an event after number `after`, or when the run was deleted."""

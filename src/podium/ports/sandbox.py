@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
@@ -12,6 +12,8 @@ from podium.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     # Commands that only read the log do not need to import these.
+    from anyio.abc import SocketStream
+
     from podium.core.model import Step
     from podium.process.disk import DiskBound
     from podium.process.launch import Finished, Launch
@@ -25,6 +27,9 @@ BROKER: Final = ("127.0.0.1", 8081)
 """The address of the broker inside a sandbox; always the same, because each sandbox has its own loopback interface."""
 PROXY: Final = ("127.0.0.1", 8082)
 """The address of the proxy to the hosts of `SandboxPolicy.network` inside a sandbox."""
+
+TOOLS: Final = ("127.0.0.1", 8083)
+"""The address of the tools of a step inside a sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,9 @@ def not_recorded(decision: EgressDecision) -> None:
     """Ignore a decision."""
 
 
+ToolHandler: TypeAlias = "Callable[[SocketStream], Awaitable[None]]"
+"""Serves one connection to the tools of a step."""
+
 Origin: TypeAlias = Literal["host", "lent", "agent"]
 """Who may have written a file: only the user, only the user and as part of a toolchain of the project, or an agent."""
 
@@ -110,6 +118,8 @@ class SandboxPolicy:
     """The size of each folder in memory that only it sees."""
     service: Service | None = None
     """The model API that it may call through the broker."""
+    tools: ToolHandler | None = field(default=None, compare=False, repr=False)
+    """Serves a connection to the tools of the step; None if it has none."""
     on_decision: OnDecision = field(default=not_recorded, compare=False, repr=False)
     """Called for every request to the broker and the proxy."""
     on_traffic: Callable[[], None] = field(default=no_traffic, compare=False, repr=False)

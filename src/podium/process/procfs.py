@@ -64,14 +64,19 @@ def read_marker(pid: int) -> str | None:
 
 def has_marked_ancestor(pid: int) -> bool:
     """Whether a process of a run has started this one, also if the marker was taken out of its environment since."""
+    return next(markers_of_ancestors(pid), None) is not None
+
+
+def markers_of_ancestors(pid: int) -> Iterator[str]:
+    """The markers of a process and of those that started it, the nearest first."""
     while pid > 1:
-        if read_marker(pid) is not None:
-            return True
+        marker = read_marker(pid)
+        if marker is not None:
+            yield marker
         process = read_process(pid)
         if process is None:  # pragma: no cover (it ended a moment ago)
-            return False
+            return
         pid = process.parent
-    return False
 
 
 def is_inside(pid: int) -> bool:

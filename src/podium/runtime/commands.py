@@ -19,6 +19,7 @@ from podium.core.messages import (
     Resume,
     Signal,
     Start,
+    Tell,
 )
 from podium.core.payloads import RunFacts
 from podium.ports.runtime import Accepted, ManualWorkDone, RunCommand
@@ -33,6 +34,7 @@ _KINDS: Final[dict[str, type[RunCommand]]] = {
     "pause": Pause,
     "resume": Resume,
     "guide": Guide,
+    "tell": Tell,
     "raise_limit": RaiseLimit,
     "done": ManualWorkDone,
 }
@@ -68,6 +70,7 @@ def approval(earlier: ApprovalGiven) -> Approve:
         earlier.answer,
         earlier.tree,
         earlier.reused,
+        earlier.how,
     )
 
 

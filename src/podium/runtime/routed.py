@@ -57,6 +57,12 @@ class Mirrors(Protocol):
         """The copy, while no other process follows the run; raises AlreadyOwned if one does."""
 
 
+class MirroredRuntime(Runtime, Protocol):
+    """A runtime whose store also holds copies of runs that are driven elsewhere."""
+
+    def mirrors(self) -> Mirrors: ...
+
+
 class RemoteRuntime(Protocol):
     """Drives runs elsewhere, and keeps a copy of each in the local store."""
 
@@ -65,7 +71,8 @@ class RemoteRuntime(Protocol):
     def update(self, run: RunId) -> None:
         """Bring the copy of a run up to date, unless another process does."""
 
-    def post(self, run: RunId, command: RunCommand, *, key: str) -> None: ...
+    def post(self, run: RunId, command: RunCommand, *, key: str) -> Reply:
+        """Send a command and wait for its reply."""
 
     async def send(self, run: RunId, command: RunCommand, *, key: str) -> Reply: ...
 
@@ -90,6 +97,8 @@ class RoutedRuntime:
         self.local = local
         self._connect = connect
         self._remotes: dict[str, RemoteRuntime] = {}
+        self._replies: dict[tuple[RunId, str], Reply] = {}
+        """To commands that this process has posted."""
 
     def _at(self, address: str) -> RemoteRuntime:
         if address not in self._remotes:
@@ -111,10 +120,20 @@ class RoutedRuntime:
         return self._at(address).start(spec) if address else self.local.start(spec)
 
     def post(self, run: RunId, command: RunCommand, *, key: str) -> None:
-        (self._remote(run) or self.local).post(run, command, key=key)
+        remote = self._remote(run)
+        if remote is None:
+            self.local.post(run, command, key=key)
+        else:
+            self._replies[run, key] = remote.post(run, command, key=key)
 
     async def send(self, run: RunId, command: RunCommand, *, key: str) -> Reply:
         return await (self._remote(run) or self.local).send(run, command, key=key)
+
+    def reply(self, run: RunId, key: str) -> Reply | None:
+        return self._replies.get((run, key)) or self.local.reply(run, key)
+
+    def stamp(self) -> int:
+        return self.local.stamp()
 
     def withdraw(self, run: RunId, key: str) -> bool:
         return self._remote(run) is None and self.local.withdraw(run, key)

@@ -6,7 +6,9 @@ from typing import Final
 
 from podium.core.effects import AskPerson, RunAttempt, StartTimer, Watch
 from podium.core.model import Wait
-from podium.core.state import Scope, State, is_parkable
+from podium.core.queries.pending import is_parkable
+from podium.core.state import Scope, State
+from podium.core.types import Millis
 from podium.errors import EXIT_WAITING
 
 BY_SIGNAL: Final = ("signal",)
@@ -45,6 +47,15 @@ def waits_for_person(state: State, *, or_time: bool = False) -> bool:
             case _:
                 return False
     return waits
+
+
+def continues_by_itself(state: State, *, before: Millis) -> bool:
+    """Whether an open question passes without an answer before this time."""
+    requests = (effect.request for effect in state.pending.values() if isinstance(effect, AskPerson))
+    return any(
+        request.silence == "passed" and request.expires is not None and request.expires <= before
+        for request in requests
+    )
 
 
 def waits_until_deadline(state: State) -> bool:

@@ -19,8 +19,9 @@ from podium.core.events import (
 )
 from podium.core.messages import Approve
 from podium.core.model import Agent, Call, Command, Git, Step, Workflow
-from podium.core.payloads import Amounts, RefusedMember, Verdict
+from podium.core.payloads import Amounts, Ask, RefusedMember, Verdict
 from podium.core.queries.graph import actions_of
+from podium.core.queries.teams import may_ask, team_of
 from podium.core.state import State
 from podium.core.types import Address, AnswerKind, MicroUsd, Millis, Tree
 from podium.fast_dataclass import dataclass
@@ -53,6 +54,8 @@ class Odds:
     """Zero by default, because an agent either always reports its price or never does."""
     fact: float = 0.5
     unchanged: float = 0.05
+    ask: float = 0.3
+    """How often the worker of a team asks somebody instead of finishing."""
 
 
 class PastUse(NamedTuple):
@@ -66,7 +69,7 @@ class PastUse(NamedTuple):
 NO_PAST: Final[Mapping[str, PastUse]] = {}
 
 DEFAULT_ODDS = Odds()
-NO_FAILURES = Odds(*([0.0] * 17))
+NO_FAILURES = Odds(*([0.0] * 18))
 """Nothing goes wrong."""
 
 
@@ -107,9 +110,13 @@ class RandomWorld:
         verb = step.verb
         agent = isinstance(verb, Agent)
         judge = isinstance(verb, Agent) and verb.judge
+        asks = self.asks(started, state) if kind == "ok" and agent else ()
+        kind = "asked" if asks else kind
         ok = kind == "ok"
         may_change = (agent or bool(step.touches)) and not judge and step.touches != ()
-        changed = ok and may_change and not self._happens(place, "same", self._odds.unchanged)
+        changed = (
+            kind in ("ok", "asked") and may_change and not self._happens(place, "same", self._odds.unchanged)
+        )
         result: dict[str, Any] = {"text": f"answer of {step.name}"}
         if ok:
             result["output"] = self._output(step, place, state)
@@ -129,7 +136,23 @@ class RandomWorld:
             used=self._used(started, place) if agent and kind != "quota" else Amounts(),
             cost_known=not (agent and self._happens(place, "cost", self._odds.unknown_cost)),
             digest=place if changed or not ok else "same",
+            asks=asks,
             similarity_percent=int(self._draw(place, "like") * 100),
+        )
+
+    def asks(self, started: AttemptStarted, state: State) -> tuple[Ask, ...]:
+        """What a worker asks its team; () if it finishes."""
+        leaf, place = state.instances[started.path], f"{started.path}#{started.attempt}"
+        names = may_ask(state, leaf) if team_of(state, leaf) else ()
+        if not names or not self._happens(place, "ask", self._odds.ask):
+            return ()
+        count = 1 + int(self._draw(place, "asks") * 2)
+        return tuple(
+            Ask(
+                names[int(self._draw(place, f"to{number}") * len(names))],
+                f"question {int(self._draw(place, f'question{number}') * 4)}",
+            )
+            for number in range(count)
         )
 
     def _output(self, step: Step, place: str, state: State) -> Any:
@@ -154,7 +177,7 @@ class RandomWorld:
                 if isinstance(step.verb, Agent)
                 else ""
             )
-        return "" if kind == "timeout" else kind
+        return "" if kind in ("timeout", "asked") else kind
 
     def _verdict(self, place: str, tree: Tree | None) -> Verdict:
         share = self._draw(place, "verdict")

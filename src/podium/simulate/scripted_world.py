@@ -20,7 +20,7 @@ from podium.core.events import (
 )
 from podium.core.messages import Approve
 from podium.core.model import Agent, Command, Members, Review, Step, Wait
-from podium.core.payloads import Amounts, RefusedMember, Verdict
+from podium.core.payloads import Amounts, Ask, Note, RefusedMember, Verdict
 from podium.core.queries.claims import EVERYTHING, claim_of_leaf
 from podium.core.queries.graph import actions_of
 from podium.core.state import Leaf, Placement, State
@@ -100,6 +100,9 @@ class ScriptedWorld:
             verdict=_verdict(rule, step, started.start),
             used=_used(rule, started, step),
             digest=hashlib.sha1(f"{text}{tree}".encode(), usedforsecurity=False).hexdigest()[:12],
+            asks=asks_of(rule) if kind == "asked" else (),
+            notes=notes_of(rule),
+            so_far=rule.so_far,
         )
         default = AGENT_TIME if isinstance(step.verb, Agent) else COMMAND_TIME
         return DelayedReport(_delay(rule, default), ended)
@@ -249,7 +252,15 @@ def _kind(rule: Rule) -> tuple[AnswerKind, str]:
         return "blocked", "blocked"
     if rule.exit:
         return "failed", ""
-    return "ok", ""
+    return ("asked", "") if rule.ask else ("ok", "")
+
+
+def asks_of(rule: Rule) -> tuple[Ask, ...]:
+    return tuple(Ask(ask.to, ask.question, ask.files) for ask in rule.ask)
+
+
+def notes_of(rule: Rule) -> tuple[Note, ...]:
+    return tuple(Note(note.text, note.to) for note in rule.note)
 
 
 def _changes_by_default(step: Step) -> bool:

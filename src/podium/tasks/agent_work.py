@@ -12,6 +12,7 @@ from podium.tasks.excerpt import excerpt_of
 from podium.tasks.feedback import feedback_of
 from podium.tasks.review import review_of, shown_to_judge
 from podium.tasks.task import AdviceContext, AgentWork, PreviousAnswer
+from podium.tasks.teams import notes_of, team_work_of
 
 
 def agent_work_of(leaf: Leaf, state: State) -> AgentWork:
@@ -28,6 +29,8 @@ def agent_work_of(leaf: Leaf, state: State) -> AgentWork:
         review=review_of(state, leaf) if place.step.verb.judge else None,
         advice=_advice(state, leaf) if place.role == "advice" else None,
         previous=_previous(leaf),
+        team=team_work_of(state, leaf),
+        notes=notes_of(state, leaf),
     )
 
 

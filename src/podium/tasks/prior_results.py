@@ -25,7 +25,7 @@ from podium.core.hash_chain import RunId
 from podium.core.types import Address, Millis
 from podium.fast_dataclass import dataclass
 
-REUSABLE_KINDS: Final = frozenset({"ok", "failed", "blocked"})
+REUSABLE_KINDS: Final = frozenset({"ok", "failed", "blocked", "asked"})
 """Results that depend on the work only; others depend on circumstances that may have changed."""
 
 

@@ -70,6 +70,8 @@ class AttemptResult(TypedDict, total=False):
     notes: str
     log: str
     """The folder with the attempt's records, relative to the folder of the run."""
+    instructions: str
+    """The hash of the role and of the template of the prompt, before anything is filled in."""
     read_as: str
     """How the value was found in the answer: `fenced` is the only fenced block of a Markdown text."""
     stderr_log: str

@@ -121,6 +121,65 @@ class PreviousAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Colleague:
+    """Somebody whom a worker may ask."""
+
+    name: str
+    role: str = ""
+    is_person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a member of a team was asked."""
+
+    sender: str
+    question: str
+    files: tuple[str, ...] = ()
+    so_far: str = ""
+    is_review: bool = False
+    """True if the engine asks it to look at finished work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """An ask of a worker with its reply."""
+
+    attempt: int
+    to: str
+    question: str
+    answer: str
+    path: Address = Address("")
+    refused: bool = False
+    by_engine: bool = False
+    by: str = ""
+    """The people who answered; empty if an agent did."""
+    changed: tuple[str, ...] = ()
+    so_far: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteText:
+    by: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TeamWork:
+    """What a worker is told about its team."""
+
+    name: str
+    colleagues: tuple[Colleague, ...] = ()
+    replies: tuple[Replied, ...] = ()
+    message: Message | None = None
+    """What it was asked, if it is a member."""
+    only_answers: bool = False
+    """True for a member that may not change files: what it changes is dropped."""
+    changes: tuple[tuple[Tree, Tree], ...] = ()
+    """The trees before and after each member that changed files of its work."""
+
+
+@dataclass(frozen=True, slots=True)
 class AgentWork:
     excerpt: Excerpt
     config: WorkflowConfig = WorkflowConfig()
@@ -134,6 +193,8 @@ class AgentWork:
     review: ReviewScope | None = None
     advice: AdviceContext | None = None
     previous: PreviousAnswer | None = None
+    team: TeamWork | None = None
+    notes: tuple[NoteText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

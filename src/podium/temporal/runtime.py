@@ -120,8 +120,8 @@ class TemporalRuntime:
         except WorkflowAlreadyStartedError:
             raise PodiumError(f"{self._address} already has a run {parameters['run']}") from None
 
-    def post(self, run: RunId, command: RunCommand, *, key: str) -> None:
-        self._thread.call(self._say(run, command, key))
+    def post(self, run: RunId, command: RunCommand, *, key: str) -> Reply:
+        return self._thread.call(self._say(run, command, key))
 
     async def send(self, run: RunId, command: RunCommand, *, key: str) -> Reply:
         return await to_thread.run_sync(

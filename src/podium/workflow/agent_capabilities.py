@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from podium.fast_dataclass import dataclass
 
 Price: TypeAlias = Literal["reported", "priced", "free", "unknown"]
+StepToolsBy: TypeAlias = Literal["mcp", "command"]
 RequiredSandbox: TypeAlias = Literal["limits", "bubblewrap"]
 Continuity: TypeAlias = Literal["", "session", "retold", "ignored"]
 
@@ -43,6 +44,10 @@ class Capabilities:
     """The keys of its entries under `agents`, besides those of every type: an `AgentKey` for each."""
     instruction_files: tuple[str, ...] = ()
     """The files that `instructions: project` looks for in each folder, the first that exists; it needs that key."""
+    step_tools: StepToolsBy | None = None
+    """How it calls the tools of its step: as an MCP server, or by the command `podium-step`; None: not at all."""
+    settings_files: tuple[str, ...] = ()
+    """Files and folders of a workspace by which its program is configured if it trusts the workspace."""
     unsupported: Mapping[str, str] = field(default_factory=dict)
     """Keys that other agents have and this one cannot honour, each with the reason."""
 

@@ -31,7 +31,10 @@ COMMON_KEYS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Keys of every type with their meaning, which Podium itself honours; their types are in the schema of files."""
 PROGRAM_KEYS: Final[Mapping[str, str]] = MappingProxyType(
-    {"env": "`NAME` passes on a variable of your environment, `NAME=value` sets it"}
+    {
+        "env": "`NAME` passes on a variable of your environment, `NAME=value` sets it",
+        "step_tools": "`true`: it gets the tools of its step outside of a team too; `false`: never",
+    }
 )
 """Keys of every type that is a program."""
 

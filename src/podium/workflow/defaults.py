@@ -40,5 +40,8 @@ PRESETS: Final = MappingProxyType(
     }
 )
 
+TEAM_MESSAGES: Final = 30
+"""How many messages the members of a team may send unless the step says otherwise."""
+
 BASE_REVIEWER: Final = "reviewer"
 """The role of a reviewer when a review names only an agent."""

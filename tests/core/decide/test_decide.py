@@ -17,7 +17,7 @@ from podium.core.messages import Cancel
 from podium.core.model import Agent, Call, Command, ForEach, Git, Repeat, Set, Step, Target, Wait, Workflow
 from podium.core.payloads import Verdict
 from podium.core.policy import Limits, Retry
-from podium.core.state import is_parkable, next_due
+from podium.core.queries.pending import is_parkable, next_due
 from podium.core.types import Address, Millis
 from tests.core.kit import (
     FALSE,

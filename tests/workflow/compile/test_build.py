@@ -193,9 +193,10 @@ def test_a_feature_from_a_steps_output_is_expanded_at_run_time(tmp_path: Path) -
     step = step_of(compile_text(tmp_path, text), "it")
     answer = Field(Field(Name("steps"), "plan"), "output")
     assert dict(step.parameters) == {"feature": answer, "interfaces": Call("_interfaces", (Name("feature"),))}
-    write = inner(step, "interfaces")
+    write = inner(phases_of(step).body, "interfaces")
     assert verb_of(write, Write).files == Name("interfaces")
     assert write.touches == Call("_files", (Name("interfaces"),))
+    assert write.parameters == (("interfaces", Field(Name("phase"), "locked")),)
     assert phases_of(step).items == Call("_phases", (Name("feature"), Const(value=False)))
     assert components_of(step).items == Call("_components", (Name("phase"),))
     body = components_of(step).body
@@ -204,6 +205,31 @@ def test_a_feature_from_a_steps_output_is_expanded_at_run_time(tmp_path: Path) -
     loop = verb_of(check, ForEach)
     assert loop.items == Call("_checks", (Name("interfaces"),))
     assert verb_of(loop.body, Command).argv == (Name("check"),)
+
+
+LATER = """\
+phases:
+  a: {interfaces: {one: {file: one.ts, text: "1"}}}
+  b: {interfaces: {two: {file: two.ts, text: "2"}}}
+  c: {barrier: interfaces, interfaces: {three: {file: three.ts, text: "3"}}}
+  d: {}
+"""
+
+
+def test_the_interfaces_of_a_phase_that_waits_are_written_when_it_starts(tmp_path: Path) -> None:
+    """R168: a component of an earlier phase could not satisfy a check of what is built later."""
+    step = compile_build(tmp_path, feature=LATER)
+    assert [child.name for child in verb_of(step, Block).steps] == ["phases"]
+    write, components = verb_of(phases_of(step).body, Block).steps
+    assert write.parameters == components.parameters == (("interfaces", Field(Name("phase"), "locked")),)
+    items: Any = phases_of(step).items
+    assert {item["id"]: sorted(item["locked"]) for item in items} == {
+        "a": ["one"],
+        "b": ["one", "three", "two"],
+        "c": ["one", "three", "two"],
+        "d": ["one", "three", "two"],
+    }
+    assert items[1]["locked"]["three"]["phase"] == "c"
 
 
 def test_a_design_runs_before_the_components_of_its_phase(tmp_path: Path) -> None:

@@ -166,8 +166,14 @@ def test_policies_are_rules_in_order(tmp_path: Path) -> None:
         tmp_path, text + "steps: {a: {role: planner, prompt: x}, r: {review: reviewer, level: risk}}"
     )
     assert workflow.policies["risk"] == (
-        PolicyRule("human", Call("touched", (Const("a/**"),)), ("ops",), 2),
-        PolicyRule("notify", veto=Millis(1_800_000)),
+        PolicyRule(
+            "human",
+            Call("touched", (Const("a/**"),)),
+            ("ops",),
+            2,
+            text="policy risk, rule 1 of 2: touched('a/**')",
+        ),
+        PolicyRule("notify", veto=Millis(1_800_000), text="policy risk, rule 2 of 2: no other rule holds"),
     )
     assert dict(workflow.people) == {"ops": ("dee", "ed")}
 

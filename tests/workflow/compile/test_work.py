@@ -163,14 +163,11 @@ def test_a_team_is_part_of_the_worker(tmp_path: Path) -> None:
         " boss: {agent: human}}, limits: {messages: 3}}",
     )
     first, second = verb_of(step, Agent).team
-    assert (first.name, first.role, first.agent, first.asks, first.touches) == (
-        "qa",
-        "test_engineer",
-        None,
-        ("boss",),
-        ("t",),
-    )
-    assert (second.name, second.agent) == ("boss", "human")
+    qa = verb_of(first.step, Agent)
+    assert (first.name, qa.role, qa.agent, first.asks) == ("qa", "test_engineer", None, ("boss",))
+    assert first.step.touches == ("t",)
+    assert second.name == "boss"
+    assert verb_of(second.step, Human).answers
     assert step.limits.messages == 3
 
 

@@ -76,6 +76,7 @@ def test_a_gate_that_several_steps_share_judges_each_of_them(project: ScriptedPr
         ("`make test` exits with code 0, the file `b.txt` exists.", ["b.txt"], ["make test"]),
         ("make a exits 0 and make b exits 0", [], ["make a", "make b"]),
         ("make test exits 0 and everybody likes it", [], []),
+        ("`make a and b` exits 0", [], ["make a and b"]),
     ],
 )
 def test_a_criterion_is_checked_completely_or_noted_as_unchecked(
@@ -87,6 +88,52 @@ def test_a_criterion_is_checked_completely_or_noted_as_unchecked(
     run = [line.partition("run: ")[2] for line in native.splitlines() if "run: " in line]
     assert run == commands
     assert ("only part of the prompt" in native) is not bool(files or commands)
+
+
+@pytest.mark.req("R121")
+@pytest.mark.parametrize(
+    ("criterion", "files", "commands", "unchecked"),
+    [
+        ("the plan is good and `make test` exits 0", [], ["make test"], "the plan is good"),
+        ("file a.txt exists, all are happy", ["a.txt"], [], "all are happy"),
+        ("the work is good and everything exits 0", [], [], None),
+    ],
+)
+def test_what_can_be_proven_of_a_criterion_is_proven_and_the_rest_is_named(
+    project: ScriptedProject, criterion: str, files: list[str], commands: list[str], unchecked: str | None
+) -> None:
+    step = f'{{id: A, agent: {{type: implementor}}, success_criterion: "{criterion}"}}'
+    native = project.convert(project.write_workflow(f"workflow: {{id: w}}\nsteps:\n  - {step}\n")).read_text()
+    assert (f"output: {{files: [{', '.join(files)}]}}" in native) is bool(files)
+    assert [line.partition("run: ")[2] for line in native.splitlines() if "run: " in line] == commands
+    what = "success_criterion" if unchecked is None else f'the part "{unchecked}" of success_criterion'
+    assert f"# Line 3: {what} is only part of the prompt and not checked" in native
+
+
+@pytest.mark.req("R021")
+@pytest.mark.parametrize(
+    ("inputs", "context"),
+    [
+        ("docs/api.md", "docs/api.md"),
+        ("api.py", "svc/api.py"),
+        ("own.py", "web/own.py"),
+        ("later.py", "end/later.py"),
+        ("README.md", "README.md"),
+    ],
+)
+def test_an_input_is_in_the_worktree_of_the_step_that_makes_it(
+    project: ScriptedProject, inputs: str, context: str
+) -> None:
+    steps = f"""
+  - {{id: A, agent: {{type: planner, worktree: ./}}, outputs: [docs/api.md, own.py]}}
+  - {{id: B, agent: {{type: implementor, worktree: svc}}, outputs: [api.py]}}
+  - {{id: C, agent: {{type: implementor, worktree: web/}}, inputs: [{inputs}], outputs: [own.py, api.py]}}
+  - {{id: D, agent: {{type: implementor, worktree: end}}, outputs: [later.py]}}
+"""
+    if inputs == "own.py":
+        steps = steps.replace(", own.py]", "]", 1)
+    native = project.convert(project.write_workflow(f"workflow: {{id: w}}\nsteps:{steps}")).read_text()
+    assert f"context: [{context}]" in native
 
 
 def test_a_gate_of_level_human_waits_for_a_person(project: ScriptedProject) -> None:
@@ -141,9 +188,9 @@ DOCS = {
     "docs/asked.md": "What is asked.\n",
 }
 TRIED = """
-- {match: {step: first, attempt: 1}, write: {made.txt: bad}}
-- {match: {step: first}, write: {made.txt: good}}
-- {match: {step: second}, write: {other.txt: x}}
+- {match: {step: first, attempt: 1}, write: {app/made.txt: bad}}
+- {match: {step: first}, write: {app/made.txt: good}}
+- {match: {step: second}, write: {app/other.txt: x}}
 - match: {step: first/look/reviewer, attempt: 2}
   verdict: {decision: reject, score: 3, findings: [{severity: major, issue: It is too short.}]}
 """
@@ -190,7 +237,7 @@ def test_the_launch_key_decides_between_a_role_and_a_person(
 
 @pytest.mark.req("R022")
 def test_a_person_decides_after_the_last_retry_of_a_gate(project: ScriptedProject) -> None:
-    cast = "- {match: {step: first}, write: {made.txt: bad}}\n"
+    cast = "- {match: {step: first}, write: {app/made.txt: bad}}\n"
     project.write("app/a", "")
     run, state = project.run(project.write_workflow(WHOLE.replace("LAUNCH", "headless"), cast=cast))
     assert status(state) == "open"

@@ -243,17 +243,36 @@ def test_protected_paths_are_only_added(tmp_path: Path) -> None:
     assert "**/.podium/**" in protect
 
 
-def test_a_list_of_channels_selects_from_the_defined_channels(tmp_path: Path) -> None:
-    user = "notify: {phone: {url: x}, mail: {to: me}}"
+def test_channels_are_not_part_of_a_workflow(tmp_path: Path) -> None:
+    """Otherwise a run could not be resumed after an address has changed, and the address would be stored with it."""
+    user = "notify: {phone: {url: x}}"
 
-    assert merge_flow(tmp_path, user=user, flow="notify: [phone, fax]").value["notify"] == {
-        "phone": {"url": "x"},
-        "fax": {},
-    }
-    assert merge_flow(tmp_path, user=user, flow="notify: {mail: {to: you}}").value["notify"]["mail"] == {
-        "to": "you"
-    }
-    assert merge_flow(tmp_path, project="notify: [slack]").value["notify"] == ["slack"]
+    assert "notify" not in merge_flow(tmp_path, user=user).value
+    assert merge_flow(tmp_path, user=user, flow="notify: [phone]").value["notify"] == ["phone"]
+
+
+def test_mistakes_in_channels_are_reported_with_their_place(tmp_path: Path) -> None:
+    project = """\
+notify:
+  both: {url: x, desktop: true}
+  bare: {on: [asked]}
+  hook: {webhook: "https://x"}
+  word: {url: x, on: [aksed]}
+  late: {url: x, quiet: "22-7"}
+  there: {url: x, digest: "08:00 Nowhere/Town"}
+"""
+
+    kinds = "asked, reminded, escalated, answered, vetoable, failed, limited, stuck, passed or all"
+    hours = 'a time of day until another one, such as "22:00-07:00" or "22:00-07:00 Europe/Berlin"'
+    one = "needs exactly one of url, webhook, desktop, command"
+    assert messages(merge_flow(tmp_path, project=project)) == [
+        f'config.yaml:2: the channel "both" {one}',
+        f'config.yaml:3: the channel "bare" {one}',
+        'config.yaml:4: the channel "hook" needs "secret"',
+        f'config.yaml:5: "on[0]" must be {kinds}',
+        f'config.yaml:6: "quiet" must be {hours}',
+        'config.yaml:7: "digest" must be a time zone that this machine knows, such as Europe/Berlin',
+    ]
 
 
 def test_a_configuration_is_checked_even_where_a_nearer_file_hides_it(tmp_path: Path) -> None:

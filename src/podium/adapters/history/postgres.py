@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from podium.adapters.history.tables import definitions
+from podium.adapters.history.tables import VERSION, upgrades
 from podium.core.hash_chain import RunId
 from podium.errors import ConfigurationError
 from podium.ports.history import HistoryError, HistoryProject, Mark, StoredRun, replaces
@@ -25,7 +25,6 @@ except ImportError as error:
     ) from error
 
 SCHEMA: Final = "podium"
-VERSION: Final = 1
 TIMEOUT_S: Final = 10
 _RUN: Final = len(RunRow._fields)
 _MARK: Final = "seq, head, only_copy, version, digest, status"
@@ -58,12 +57,10 @@ class PostgresHistory:
                     hint="use the newer version of Podium that wrote it",
                 )
             if version < VERSION:
-                for statement in (
-                    *definitions("postgres"),
-                    "create sequence run_no",
-                    "create sequence project_no",
-                ):
+                sequences = ("create sequence run_no", "create sequence project_no") if not version else ()
+                for statement in (*upgrades("postgres", version), *sequences):
                     self._run(statement)
+                self._run("delete from meta where key = 'version'")
                 self._run("insert into meta values ('version', %s)", (str(VERSION),))
 
     def _version(self) -> int:

@@ -13,6 +13,8 @@ FILTER: Final = (
     "and (:project is null or r.project = (select no from project where id = :project)) "
     "and (:played = 1 or r.played = 0)"
 )
+NO_TRIAL: Final = "not exists (select 1 from trial t where t.run = r.no)"
+"""A trial of an experiment repeats a case; it is not one more iteration of a subject."""
 GROUPS: Final[Mapping[str, str]] = {
     "agent": "coalesce({0}.agent, '-')",
     "model": "coalesce({0}.model, '-')",
@@ -102,11 +104,25 @@ QUERIES: Final[Mapping[str, str]] = {
         "select r.run, r.started, r.score, r.usd, r.unknown_calls, r.note, r.fingerprint, r.inputs, r.continues, r.status, "
         "(select group_concat(w, ', ') from (select distinct v.step || ' ' || v.agent || coalesce(' ' || v.model, '') as w "
         "from visit v where v.run = r.no and v.agent is not null order by 1)) "
-        f"from run r where r.subject = :name and {FILTER} order by r.started, r.no"
+        f"from run r where r.subject = :name and {NO_TRIAL} and {FILTER} order by r.started, r.no"
+    ),
+    "past runs": (
+        f"select r.usd, r.unknown_calls, r.ended - r.started from run r where r.ended is not null and r.calls > 0 and {FILTER} "
+        "order by r.started desc, r.no desc limit :most"
+    ),
+    "past scores": (
+        "select agent, avg(score), count(*) from (select d.of_agent as agent, avg(d.score) as score, "
+        "row_number() over (partition by d.of_agent order by r.started desc, r.no desc) as place "
+        "from verdict d join run r on r.no = d.run where d.score is not null and d.of_agent is not null "
+        f"and {FILTER} group by d.of_agent, r.no) where place <= :most group by 1 order by 1"
+    ),
+    "past iterations": (
+        f"select r.run, r.continues, r.score from run r where r.subject = :name and {NO_TRIAL} and {FILTER} "
+        "order by r.started, r.no"
     ),
     "subjects": (
         "select r.workflow, r.subject, count(*) from run r where r.subject is not null "
-        f"and {FILTER} group by 1, 2 order by max(r.started) desc limit 20"
+        f"and {NO_TRIAL} and {FILTER} group by 1, 2 order by max(r.started) desc limit 20"
     ),
     "errors": (
         f"select role, agent, category, n, {_NEWEST} from (select coalesce(a.role, '-') as role, "

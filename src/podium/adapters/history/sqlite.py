@@ -16,14 +16,12 @@ from typing import Any, Final
 import apsw
 
 from podium.adapters.history.queries import QUERIES
-from podium.adapters.history.tables import STORED, definitions
+from podium.adapters.history.tables import STORED, VERSION, upgrades
 from podium.adapters.stores.sqlite_errors import check_name
 from podium.core.hash_chain import RunId
 from podium.ports.history import HistoryBusy, HistoryError, HistoryProject, Mark, StoredRun, replaces
 from podium.views.history.rows import ROWS_VERSION, TABLES, RunRow, RunRows
 
-VERSION: Final = 1
-"""Of the tables. A released version is never changed; a new one is reached by a numbered step."""
 BUSY_MS: Final = 200
 _RUN: Final = len(RunRow._fields)
 _MARK: Final = "seq, head, only_copy, version, digest, status"
@@ -65,24 +63,29 @@ class SqliteHistory:
             self._db.execute("pragma foreign_keys = on")
             version: int = self._db.execute("pragma user_version").get
         if version > VERSION or (read_only and version < VERSION):
+            newer = version > VERSION
             raise HistoryError(
                 f"{self._path} has version {version}; this version of Podium reads {VERSION}",
-                hint="use the version of Podium that wrote it",
+                hint="use the version of Podium that wrote it"
+                if newer
+                else "bring it up to date there: podium history check",
             )
         if version < VERSION:
             with self._transaction():
-                if self._rows("pragma user_version")[0][0] < VERSION:
-                    self._create()
+                version = self._rows("pragma user_version")[0][0]
+                if version < VERSION:
+                    self._upgrade(version)
         with self._errors():
             ((own,),) = self._rows("select value from meta where key = 'project'")
             self.own = self._project(str(own))
 
-    def _create(self) -> None:
-        for statement in definitions("sqlite"):
+    def _upgrade(self, version: int) -> None:
+        for statement in upgrades("sqlite", version):
             self._db.execute(statement)
-        name = secrets.token_hex(8)
-        self._db.execute("insert into project values (1, ?, ?)", (name, self._name))
-        self._db.execute("insert into meta values ('project', ?)", (name,))
+        if not version:
+            name = secrets.token_hex(8)
+            self._db.execute("insert into project values (1, ?, ?)", (name, self._name))
+            self._db.execute("insert into meta values ('project', ?)", (name,))
         self._db.execute(f"pragma user_version = {VERSION}")
 
     def _project(self, name: str) -> HistoryProject:

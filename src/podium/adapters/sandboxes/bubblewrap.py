@@ -92,7 +92,7 @@ async def egress_policy(
     from podium.egress.server import INSIDE, relay_setup
 
     relay = relay_setup(policy)
-    assert relay is not None, "the policy has a service or a host"
+    assert relay is not None, "the policy has a way out"
     async with sockets(policy, owner, resolve) as folder:
         mounts = (Mount(folder, INSIDE), *(Mount(path, path, origin="host") for path in relay.reads))
         yield replace(policy, mounts=(*policy.mounts, *mounts)), relay.argv

@@ -11,7 +11,7 @@ import os
 import resource
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
@@ -47,6 +47,9 @@ PROCESSES: Final = 1024
 OF_USER: Final = 32_768
 FILES: Final = 1024
 PROBE_S: Final = 120.0
+LABEL: Final = "podium"
+ABANDONED_AFTER: Final = "24h"
+"""A container that is older was left by a process that was killed: no attempt takes so long."""
 _OWN: Final = ("PATH", "HOME")
 """Variables that are not taken from the engine's environment: PATH is the image's, HOME is passed explicitly."""
 
@@ -107,7 +110,12 @@ class ContainerSandbox:
     ) -> Finished:
         name = f"podium-{secrets.token_hex(6)}"
         with _seccomp_options(self._engine) as calls:
-            options = (*calls, *self._engine.identity, network, *_options(policy, launch, name=name))
+            # Not `--rm`: if the engine's own clean-up is first, podman cannot read the exit code and reports 127.
+            hidden = _cover(self._engine, policy.hidden)
+            options = (
+                *(*calls, *self._engine.identity, network),
+                *(*_options(policy, launch, name=name), *hidden, f"--workdir={launch.cwd}"),
+            )
             argv = (*_command(self._engine), "run", *options, self._image, *launch.argv)
             bounds = limits.bounds_of(policy, SCRATCH, cgroups.Groups())
             bounds = replace(bounds, main=partial(_main_process, self._engine, name, launch))
@@ -167,9 +175,24 @@ def _working_engine(image: str) -> Engine | str:
             finished = thread.submit(run_blocking, _probe(engine, calls, image)).result()
         # 125 means that the engine failed; 127 only means that the image has no `true`.
         if finished.exit_code in (0, 127):
+            _remove_abandoned(engine)
             return engine
         message = message or (finished.not_started or finished.stderr.text()).strip()
     return f"{program.name} cannot run it: {message}"
+
+
+def _remove_abandoned(engine: Engine) -> None:
+    """Remove the ended containers that earlier processes could not remove, because they were killed."""
+    filters = (f"--filter=label={LABEL}", f"--filter=until={ABANDONED_AFTER}")
+    launch = Launch(
+        argv=(*_command(engine), "container", "prune", "--force", *filters),
+        cwd=Path("/"),
+        env={},
+        marker=f"podium-{secrets.token_hex(6)}",
+        timeout_s=PROBE_S,
+    )
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(run_blocking, _engine_launch(launch, launch.argv)).result()
 
 
 def _identities(program: Path) -> tuple[tuple[str, ...], ...]:
@@ -193,7 +216,7 @@ def _probe(engine: Engine, calls: tuple[str, ...], image: str) -> Launch:
         timeout_s=PROBE_S,
     )
     options = (*engine.identity, "--network=none", *_options(SandboxPolicy(), launch, name=name))
-    return _engine_launch(launch, (*_command(engine), "run", *calls, *options, image, "true"))
+    return _engine_launch(launch, (*_command(engine), "run", "--rm", *calls, *options, image, "true"))
 
 
 def _removal(engine: Engine, name: str, launch: Launch) -> Launch:
@@ -221,7 +244,13 @@ def _command(engine: Engine) -> tuple[str, ...]:
 
 
 def _options(policy: SandboxPolicy, launch: Launch, *, name: str) -> Iterator[str]:
-    yield from ("--rm", f"--name={name}", "--interactive", "--pull=never", "--read-only")
+    yield from (
+        f"--name={name}",
+        f"--label={LABEL}={launch.marker}",
+        "--interactive",
+        "--pull=never",
+        "--read-only",
+    )
     yield from ("--cap-drop=all", "--security-opt=no-new-privileges")
     yield "--ipc=private"
     size = "" if policy.scratch_bytes is None else f",size={policy.scratch_bytes}"
@@ -246,9 +275,13 @@ def _options(policy: SandboxPolicy, launch: Launch, *, name: str) -> Iterator[st
     for mount in sorted(mounts, key=lambda mount: len(mount.target.parts)):
         access = "" if mount.writable else ",ro"
         yield f"--mount=type=bind,source={mount.source},destination={mount.target}{access}"
-    for folder in policy.hidden:
-        yield from ("--tmpfs", f"{folder}:ro")
-    yield f"--workdir={launch.cwd}"
+
+
+def _cover(engine: Engine, folders: Iterable[Path]) -> Iterator[str]:
+    """An empty folder over each of these; podman would fill it with a copy of what it covers."""
+    empty = ",notmpcopyup" if engine.program.name == "podman" else ""
+    for folder in folders:
+        yield from ("--tmpfs", f"{folder}:ro{empty}")
 
 
 def _most_processes() -> str:

@@ -33,7 +33,7 @@ _HOLD: Final = ("/bin/sh", "-c", "echo $$; exec sleep infinity")
 
 
 def needs_sockets(policy: SandboxPolicy) -> bool:
-    return policy.network != "open" and bool(policy.network or policy.service)
+    return policy.network != "open" and bool(policy.network or policy.service or policy.tools)
 
 
 @asynccontextmanager
@@ -58,6 +58,7 @@ async def sockets(
             on_traffic=policy.on_traffic,
             owner=owner,
             resolve=resolve,
+            tools=policy.tools,
         ):
             yield folder
 
@@ -71,7 +72,7 @@ async def network_of_container(
 
     async with sockets(policy, owner, resolve) as folder:
         relay = relay_setup(policy, folder, ("--loopback", f"--user={owner[0]}:{owner[1]}"))
-        assert relay is not None, "the policy has a service or a host"
+        assert relay is not None, "the policy has a way out"
         argv = (str(UNSHARE), "--net", "--", *relay.argv, *_HOLD)
         env = {"PATH": os.defpath}
         holder = replace(

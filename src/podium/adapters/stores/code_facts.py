@@ -13,16 +13,17 @@ from typing import Any, Final
 
 import apsw
 
-from podium.context.cache import FactCache, MemoryFacts
+from podium.context.cache import SAMPLES, FactCache, MemoryFacts
 from podium.context.facts import FileFacts, decode_facts, encode_facts
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 BUSY_MS: Final = 2_000
 KEEP_DAYS: Final = 90
 HISTORIES: Final = 20
 _SCHEMA: Final = """
 create table fact(id integer primary key, key text not null unique, seen int not null, body blob not null);
 create table word(word text not null, fact int not null, n int not null, primary key(word, fact)) without rowid;
+create table usage(id integer primary key, model text not null, estimated int not null, reported int not null);
 create table history(name text primary key, at int not null, body blob not null) without rowid;
 """
 
@@ -107,6 +108,21 @@ class CodeFacts:
                 (HISTORIES,),
             )
 
+    def add_usage(self, model: str, estimated: int, reported: int) -> None:
+        with self._db:
+            self._db.execute(
+                "insert into usage(model, estimated, reported) values(?, ?, ?)", (model, estimated, reported)
+            )
+            self._db.execute(
+                "delete from usage where model = ?1 and id not in "
+                "(select id from usage where model = ?1 order by id desc limit ?2)",
+                (model, SAMPLES),
+            )
+
+    def usage(self, model: str) -> tuple[tuple[int, int], ...]:
+        rows = self._db.execute("select estimated, reported from usage where model = ? order by id", (model,))
+        return tuple((int(estimated), int(reported)) for estimated, reported in rows)
+
     def _forget(self, now: int) -> None:
         """Drop what was added long ago; what is still needed is read again."""
         old = [row[0] for row in self._db.execute("select id from fact where seen < ?", (now - KEEP_DAYS,))]
@@ -124,7 +140,7 @@ class CodeFacts:
         with self._db:
             if self._version() == SCHEMA_VERSION:
                 return
-            for name in ("word", "fact", "history"):
+            for name in ("word", "fact", "history", "usage"):
                 self._db.execute(f"drop table if exists {name}")
             self._db.execute(_SCHEMA)
             self._db.execute(f"pragma user_version = {SCHEMA_VERSION}")
@@ -176,6 +192,17 @@ class _Forgiving:
         with self._guard():
             if self._cache is not None:
                 self._cache.keep_history(name, data)
+
+    def add_usage(self, model: str, estimated: int, reported: int) -> None:
+        with self._guard():
+            if self._cache is not None:
+                self._cache.add_usage(model, estimated, reported)
+
+    def usage(self, model: str) -> tuple[tuple[int, int], ...]:
+        with self._guard():
+            if self._cache is not None:
+                return self._cache.usage(model)
+        return ()
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from podium.adapters.agents.registry import built_in_types
 from podium.app.author.detect import Purpose, Scan
@@ -58,6 +58,13 @@ steps:
   land:
     git: {{land: "${{{{ run.branch }}}}", message: "${{{{ steps.plan.output.title }}}}"}}
 """
+
+
+CiKind: TypeAlias = Literal["github", "gitlab"]
+CI_FILES: Final[Mapping[CiKind, tuple[Path, Path]]] = {
+    "github": (Path(".github/workflows/podium.yml"), Path(".github/podium/pull_request_state")),
+    "gitlab": (Path(".gitlab/podium.yml"), Path(".gitlab/podium/pull_request_state")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +156,25 @@ def pack_data(pack: RolePack) -> dict[str, Any]:
         "because": pack.because,
         "selected": pack.selected,
     }
+
+
+def ci_files(kind: CiKind) -> Mapping[Path, str]:
+    """The template that runs a workflow in CI, and the program that says what CI and reviewers say of a branch."""
+    folder = Path(__file__).parents[2] / "data/ci"
+    template, state = CI_FILES[kind]
+    return {
+        template: (folder / f"{kind}.yml").read_text("utf-8"),
+        state: (folder / "pull_request_state").read_text("utf-8"),
+    }
+
+
+def write_new(project: Path, files: Mapping[Path, str]) -> tuple[list[Path], list[Path]]:
+    """Writes the files that do not exist yet; returns those written, and those left as they are."""
+    missing = [path for path in files if not (project / path).exists()]
+    for path in missing:
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_text(files[path], "utf-8")
+    return missing, [path for path in files if path not in missing]
 
 
 def template_names() -> tuple[str, ...]:

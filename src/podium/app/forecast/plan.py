@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from statistics import median
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -11,7 +11,7 @@ from podium.app.forecast.check import Price, bound_of, pricing, refusals_of, wei
 from podium.app.run.cost_history import History
 from podium.app.values import as_foreseen, assumed
 from podium.core.addresses import ADVICE, child, without_numbers
-from podium.core.model import Call, Continue, Step, Workflow
+from podium.core.model import Call, Continue, Step, Wait, Workflow
 from podium.core.state import Leaf, State
 from podium.core.types import Address
 from podium.fast_dataclass import dataclass
@@ -53,6 +53,20 @@ class PlannedSeries(NamedTuple):
     """Whether the limits are for the series or for each run."""
 
 
+class PlannedPoll(NamedTuple):
+    """A command that is called again and again while a run waits."""
+
+    step: str
+    command: str
+    every_s: float | None
+    """None: the file does not say, or only when the run comes to the step."""
+    timeout_s: float | None
+
+    @property
+    def most(self) -> int | None:
+        return None if not self.every_s or self.timeout_s is None else int(self.timeout_s // self.every_s) + 1
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     workflow: str
@@ -66,6 +80,9 @@ class Plan:
     """By the address of the step: how many answers of one attempt may be asked for again, each with a call."""
     series: PlannedSeries | None = None
     """If a run may continue as a new one: everything else here is about one run."""
+    memories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The steps that use each memory."""
+    polls: tuple[PlannedPoll, ...] = ()
 
 
 def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None = None) -> Plan:
@@ -89,7 +106,40 @@ def plan(workflow: Workflow, values: Mapping[str, Any], history: History | None 
         ranges[unit] = Range(min(lowest[unit], ceiling), min(likely[unit], ceiling), most, cut)
     refusals = refusals_of(workflow, inputs, history, bounds["calls"])
     way = _longest_path(workflow, inputs, bounds["calls"])
-    return Plan(workflow.name, ranges, way, prices, refusals, repairs, series_of(workflow))
+    return Plan(
+        workflow.name,
+        ranges,
+        way,
+        prices,
+        refusals,
+        repairs,
+        series_of(workflow),
+        _memories(workflow),
+        tuple(_polls(workflow)),
+    )
+
+
+def _memories(workflow: Workflow) -> dict[str, tuple[str, ...]]:
+    steps: dict[str, list[str]] = {}
+    for step in all_steps(workflow):
+        if step.memory:
+            steps.setdefault(step.memory, []).append(step.name)
+    return {name: tuple(dict.fromkeys(users)) for name, users in sorted(steps.items())}
+
+
+def _polls(workflow: Workflow) -> Iterator[PlannedPoll]:
+    for step in all_steps(workflow):
+        verb = step.verb
+        if isinstance(verb, Wait) and verb.what == "poll":
+            argv = verb.detail.get("argv", ())
+            words = " ".join(word if isinstance(word, str) else "..." for word in argv)
+            every = verb.detail.get("every")
+            yield PlannedPoll(
+                step.name,
+                words,
+                every / 1000 if isinstance(every, int) else None,
+                step.timeout / 1000 if isinstance(step.timeout, int) else None,
+            )
 
 
 def series_of(workflow: Workflow) -> PlannedSeries | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from podium.core.types import Tree
 from podium.errors import ConfigurationError
@@ -11,6 +11,9 @@ from podium.git.command import GitError
 from podium.git.repository import Repository, find
 from podium.git.trees.diff import Change, changes, diff
 from podium.views.run.view import Pending, RunView, comparison_base, steps_named
+
+FILE_BYTES: Final = 256 * 1024
+"""How much of the change of one file is shown."""
 
 
 class Span(NamedTuple):
@@ -67,6 +70,15 @@ def read_changes(paths: ProjectPaths, span: Span) -> tuple[Change, ...]:
         return changes(_repository(paths), span.base, span.tree)
     except GitError as error:
         raise _gone(span) from error
+
+
+def file_diff(paths: ProjectPaths, span: Span, path: str, *, limit: int = FILE_BYTES) -> tuple[str, bool]:
+    """The change of one file as text, and whether it was cut. git matches the name as it is, never as a pattern."""
+    try:
+        result = diff(_repository(paths), span.base, span.tree, paths=(path,), limit=limit)
+    except GitError as error:
+        raise _gone(span) from error
+    return result.text, result.cut
 
 
 def _repository(paths: ProjectPaths) -> Repository:

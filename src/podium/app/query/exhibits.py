@@ -41,8 +41,8 @@ def exhibits(project: Project, view: RunView, pending: Pending) -> tuple[Exhibit
         for name, text in _of_word(project, view, pending, word)
     ]
     named = {exhibit.name for exhibit in shown}
-    artifacts = (_bounded(*each) for each in _artifacts(project, view, pending.about))
-    return (*shown, *(exhibit for exhibit in artifacts if exhibit.name not in named))
+    stored = (_bounded(*each) for each in artifacts(project, view, pending.about))
+    return (*shown, *(exhibit for exhibit in stored if exhibit.name not in named))
 
 
 def _bounded(name: str, text: str) -> Exhibit:
@@ -66,7 +66,7 @@ def _of_word(project: Project, view: RunView, pending: Pending, word: str) -> It
                     word,
                     as_text(steps[-1].result.get("output") or steps[-1].result.get("text") or "no output"),
                 )
-                yield from _artifacts(project, view, steps[-1].path)
+                yield from artifacts(project, view, steps[-1].path)
             else:
                 yield word, _file(project, pending, word)
 
@@ -105,7 +105,7 @@ def _gates(view: RunView) -> Iterator[str]:
         yield f"{step.path}: {outcome_text(step)}{f': {step.why}' if step.why else ''}"
 
 
-def _artifacts(project: Project, view: RunView, about: str) -> Iterator[tuple[str, str]]:
+def artifacts(project: Project, view: RunView, about: str) -> Iterator[tuple[str, str]]:
     """The stored artifacts of the step with this address."""
     for step in view.steps:
         if step.path == about:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from podium.app.query.runs import ENDED, definition_of, show
+from podium.app.query.runs import ENDED
+from podium.app.query.shelf import FoldedRun, Shelf
 from podium.views.files.run_json import DOLLAR, pending_data
 from podium.views.run.view import NOTHING, Pending, RunView, StepView
 from podium.views.text.next_steps import Hint, answers_to
@@ -14,8 +15,7 @@ from podium.views.text.next_steps import Hint, answers_to
 if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.app.query.exhibits import Exhibit
-    from podium.core.model import Workflow
-    from podium.ports.store import RunHead
+    from podium.views.evidence.evidence import Evidence
 
 
 FROM_FILE: Final = ("approval", "question")
@@ -34,18 +34,22 @@ class Question(NamedTuple):
     """What each action leads to, as the workflow says; empty for Podium's own questions."""
     exhibits: tuple[Exhibit, ...] = ()
     """What the question is about, if it was asked for."""
+    evidence: Evidence | None = None
+    """For a question that a person decides, if it was asked for."""
 
 
-def open_questions(project: Project, *, with_exhibits: bool = False) -> tuple[Question, ...]:
-    """Those that wait longest first. With exhibits also what each is about, and what its answers lead to."""
-    questions = [
-        (head, question)
-        for head in project.runtime.heads()
-        if head.status not in ENDED
-        for question in _of_run(project, show(project, head))
-    ]
-    if with_exhibits and questions:
-        questions = list(_with_evidence(project, questions))
+def open_questions(
+    project: Project, *, with_exhibits: bool = False, shelf: Shelf | None = None
+) -> tuple[Question, ...]:
+    """Those that wait longest first. With exhibits also what each is about, and what its answers lead to.
+
+    With a shelf, only what has changed since its last look is read again.
+    """
+    shelf = shelf or Shelf(project)
+    runs = [shelf.of(head) for head in shelf.heads() if head.status not in ENDED]
+    questions = [(run, question) for run in runs for question in _of_run(project, run.view)]
+    if with_exhibits:
+        questions = [(run, _with_evidence(project, shelf, run, question)) for run, question in questions]
     return tuple(sorted((each for _, each in questions), key=lambda question: question.pending.since))
 
 
@@ -56,25 +60,19 @@ def _of_run(project: Project, view: RunView) -> Iterator[Question]:
             yield Question(view, pending, _verdicts(view, pending), answers, project.root)
 
 
-def _with_evidence(
-    project: Project, questions: Iterable[tuple[RunHead, Question]]
-) -> Iterator[tuple[RunHead, Question]]:
+def _with_evidence(project: Project, shelf: Shelf, run: FoldedRun, question: Question) -> Question:
+    from podium.app.query.evidence import evidence
     from podium.app.query.exhibits import exhibits
-    from podium.views.run.consequences import leads_to
 
-    workflows: dict[str, Workflow | None] = {}
-    for head, question in questions:
-        view, pending = question.view, question.pending
-        leads: Mapping[str, str] = {}
-        if pending.kind in FROM_FILE:
-            # Many runs of one workflow may wait, and reading it takes longer than all the rest.
-            if head.fingerprint not in workflows:
-                workflows[head.fingerprint] = definition_of(project, head)
-            workflow = workflows[head.fingerprint]
-            leads = {} if workflow is None else leads_to(workflow, pending)
-        answers = tuple(answers_to(view.run, pending, leads))
-        shown = exhibits(project, view, pending)
-        yield head, question._replace(leads_to=leads, answers=answers, exhibits=shown)
+    pending = question.pending
+    proof = evidence(shelf, run, pending)
+    leads = proof.consequences if pending.kind in FROM_FILE else NOTHING
+    return question._replace(
+        leads_to=leads,
+        answers=tuple(answers_to(run.view.run, pending, leads)),
+        exhibits=exhibits(project, run.view, pending),
+        evidence=proof if pending.actions else None,
+    )
 
 
 def _verdicts(view: RunView, pending: Pending) -> tuple[StepView, ...]:
@@ -87,6 +85,8 @@ def _verdicts(view: RunView, pending: Pending) -> tuple[StepView, ...]:
 
 
 def question_data(question: Question) -> dict[str, Any]:
+    from podium.views.files.evidence_json import evidence_data
+
     view = question.view
     return {
         "project": str(question.root),
@@ -98,6 +98,7 @@ def question_data(question: Question) -> dict[str, Any]:
         "cost": {"usd": view.usd / DOLLAR, "unknown_calls": view.unknown_calls},
         "leads_to": dict(question.leads_to),
         "exhibits": [each._asdict() for each in question.exhibits],
+        "evidence": None if question.evidence is None else evidence_data(question.evidence),
         "commands": [hint.command for hint in question.answers],
     }
 

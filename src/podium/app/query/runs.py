@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from podium.core.events import Event
@@ -45,18 +45,18 @@ def list_runs(
         head
         for head in project.runtime.heads()
         if (workflow is None or head.workflow == workflow)
-        and (status is None or _status_of(project.runtime, head) == status)
+        and (status is None or status_of(project.runtime, head) == status)
     )
-    return tuple(_summary(project, head) for head in heads[:limit]), len(heads[limit:]) if limit else 0
+    return tuple(summary(project, head) for head in heads[:limit]), len(heads[limit:]) if limit else 0
 
 
-def _status_of(runtime: Runtime, head: RunHead) -> str:
+def status_of(runtime: Runtime, head: RunHead) -> str:
     """As it is shown: without a process, a run that runs is interrupted and one that waits is parked."""
     unowned = UNOWNED.get(head.status)
     return head.status if unowned is None or runtime.is_owned(head.run) else unowned
 
 
-def _summary(project: Project, head: RunHead) -> RunView:
+def summary(project: Project, head: RunHead) -> RunView:
     builder = RunViewBuilder()
     records = project.runtime.events(head.run)
     builder.feed(event_of(record) for record in records if record.type in _OF_THE_WHOLE)
@@ -69,6 +69,20 @@ def show(project: Project, head: RunHead) -> RunView:
     """One run with its steps."""
     events = events_of(project.runtime.events(head.run))
     view = run_view(events, left=is_left(project.runtime, head))
+    return with_texts(project, head, events, view)
+
+
+def with_texts(
+    project: Project,
+    head: RunHead,
+    events: Sequence[Event],
+    view: RunView,
+    define: Callable[[Project, RunHead], Workflow | None] | None = None,
+) -> RunView:
+    """The view with what is not in the log: the texts of its questions, its limits, and who drives it.
+
+    `define` reads the workflow of a run, for callers that keep it.
+    """
     stored = read_stored(project.paths.run_dir(head.run))
     shown = with_stored(view, stored)
     # The stored view has the questions in words, but may be half a second behind the log.
@@ -76,7 +90,8 @@ def show(project: Project, head: RunHead) -> RunView:
         view.status == "running" and head.status == "waiting" and len(shown.pending) == len(view.pending)
     )
     if by_hand or not has_texts_for(view, stored):
-        shown = _from_definition(project, head, events, view) or shown
+        workflow = (define or definition_of)(project, head)
+        shown = shown if workflow is None else _from_definition(project, workflow, events, view)
     return _with_status(project.runtime, shown, head)
 
 
@@ -85,18 +100,13 @@ def is_left(runtime: Runtime, head: RunHead) -> bool:
     return head.status not in ENDED and not runtime.is_owned(head.run)
 
 
-def _from_definition(
-    project: Project, head: RunHead, events: Sequence[Event], view: RunView
-) -> RunView | None:
-    """The view with the texts of its questions from the definition; None if that is no longer there."""
+def _from_definition(project: Project, workflow: Workflow, events: Sequence[Event], view: RunView) -> RunView:
+    """The view with the texts of its questions from the definition."""
     # Imported here: the view that was stored mostly has all the words.
     from podium.core.evolve.evolve import fold
     from podium.runtime.question_text import question_renderer
     from podium.views.run.questions import with_state
 
-    workflow = definition_of(project, head)
-    if workflow is None:
-        return None
     return with_state(view, fold(workflow, events), question_renderer(project.root))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from podium.app.decide.sender import speaker_by
 from podium.app.query.inbox import open_questions
 from podium.app.query.runs import show
 from podium.core.hash_chain import RunId
@@ -29,6 +28,10 @@ SHORTEST_TREE: Final = 7
 """How many characters of a tree's id a person has to give, so that two trees cannot be mixed up."""
 
 NO: Final = ("reject", "fail", "halt", "abort")
+RETRIES: Final = ("reject", "retry", "retry_different")
+"""What a rejection with feedback means: the words are for the agent that does the work again."""
+COMMAND: Final = "command"
+"""How an answer came that was typed as a command of its own."""
 
 
 class Answer(NamedTuple):
@@ -44,7 +47,7 @@ class Answer(NamedTuple):
         return f"{self.shown}: {word} by {self.message.by}"
 
 
-def approval(
+def approval(  # noqa: PLR0913  # one argument for each part of an answer
     project: Project,
     run: RunId,
     step: str | None,
@@ -54,6 +57,7 @@ def approval(
     feedback: str = "",
     details: Mapping[str, str] | None = None,
     tree: str | None = None,
+    how: str = COMMAND,
 ) -> Answer:
     """Approve, or take another action that the question offers; work by hand is reported as done.
 
@@ -82,9 +86,8 @@ def approval(
         )
     word = action or question.actions[0]
     value = {key: native_address(step, labels_in(view)) for key, step in (details or {}).items()} or None
-    return Answer(
-        Approve(question.path, word, by, feedback, value, question.tree), word, _shown(view, question)
-    )
+    approve = Approve(question.path, word, by, feedback, value, question.tree, how=how)
+    return Answer(approve, word, _shown(view, question))
 
 
 def rejection(
@@ -96,24 +99,27 @@ def rejection(
     feedback: str = "",
     abort: bool = False,
     tree: str | None = None,
+    how: str = COMMAND,
 ) -> Answer:
     view = view_of(project, run)
     noticed = None if abort else _passed_by_notice(view, step)
     if noticed is not None:
-        return Answer(Approve(noticed.path, "reject", by, feedback), "vetoed", _shown(view, noticed))
+        veto = Approve(noticed.path, "reject", by, feedback, how=how)
+        return Answer(veto, "vetoed", _shown(view, noticed))
     question = open_question(view, step, _is_asked)
     _check_seen(view, question, tree)
     shown = _shown(view, question)
     if question.kind == "by_hand":
         return Answer(ManualWorkDone(question.path, by, feedback, failed=True), "rejected", shown)
-    words = ("abort", *NO) if abort else NO
+    words = ("abort", *NO) if abort else (*RETRIES, *NO) if feedback else NO
     action = next((word for word in words if word in question.actions), None)
     if action is None:
         raise ConfigurationError(
             f"{shown} is a question with the answers {', '.join(question.actions)}",
             hint=f"podium approve {_place(view, question)} --action WORD",
         )
-    return Answer(Approve(question.path, action, by, feedback, None, question.tree), "rejected", shown)
+    reject = Approve(question.path, action, by, feedback, None, question.tree, how=how)
+    return Answer(reject, "rejected", shown)
 
 
 def _passed_by_notice(view: RunView, step: str | None) -> StepView | None:
@@ -126,7 +132,14 @@ def _passed_by_notice(view: RunView, step: str | None) -> StepView | None:
 
 
 def value_answer(
-    project: Project, run: RunId, step: str | None, *, by: str, value: Any, tree: str | None = None
+    project: Project,
+    run: RunId,
+    step: str | None,
+    *,
+    by: str,
+    value: Any,
+    tree: str | None = None,
+    how: str = COMMAND,
 ) -> Answer:
     """The value that a question asks for, or the result of work by hand."""
     view = view_of(project, run)
@@ -136,7 +149,7 @@ def value_answer(
     if question.kind == "by_hand":
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return Answer(ManualWorkDone(question.path, by, text, value), "answered", shown)
-    return Answer(Approve(question.path, "answer", by, "", value, question.tree), "answered", shown)
+    return Answer(Approve(question.path, "answer", by, "", value, question.tree, how=how), "answered", shown)
 
 
 def waiting_run(project: Project, *, for_value: bool = False) -> RunId | None:
@@ -165,7 +178,7 @@ def _takes_value(pending: Pending) -> bool:
 
 def speaker(by: str | None = None) -> str:
     """The name to record: as given, from $PODIUM_USER, or the login name."""
-    return by or os.environ.get("PODIUM_USER") or getpass.getuser()
+    return speaker_by("cli", by).name
 
 
 def view_of(project: Project, run: RunId) -> RunView:

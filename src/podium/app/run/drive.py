@@ -24,6 +24,7 @@ from podium.ports.runtime import DrivenRun, OnTurn, Park, Runtime
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from podium.app.notify.accompany import RunMessages
     from podium.app.project import Project
     from podium.app.run.baseline import OnBaseline
     from podium.ports.agent import OnProgress
@@ -91,6 +92,7 @@ async def drive(
     """
     state: State | None = None
     prepared: PreparedRun | None = None
+    messages = _messages(project, run)
     # Until everything is gone: otherwise a second SIGTERM would end this process while it ends the others.
     listening = anyio.open_signal_receiver(*SIGNALS) if signals else nullcontext()
     try:
@@ -103,6 +105,9 @@ async def drive(
                     group.start_soon(observer.beside)
                 await finish_previous(project, run)
                 on_turn = _with_baseline(project, group, observer)
+                if messages is not None:
+                    group.start_soon(messages.keep)
+                    on_turn = _both(on_turn, messages.on_turn)
                 reached = await _drive_one(
                     project, run, *commands, park=park, observer=observer, on_turn=on_turn
                 )
@@ -118,6 +123,8 @@ async def drive(
     finally:
         # A service drives many runs, one after another.
         prepared = project.driven.pop(run, None)
+        if messages is not None:
+            await messages.finish()
     if state is None:
         raise Interrupted(
             f"interrupted; run {run} is not over",
@@ -126,6 +133,31 @@ async def drive(
     if prepared is not None:
         _add_to_history(project, run, state, prepared)
     return state
+
+
+def _messages(project: Project, run: RunId) -> RunMessages | None:
+    """What tells people about the run; None if the configuration defines no channel."""
+    from podium.app.notify.project_messages import open_messages
+
+    messages = open_messages(project)
+    if messages is None:
+        return None
+    from podium.app.notify.accompany import RunMessages
+
+    head = project.runtime.head(run)
+    messages.begin(run, 0 if head is None else head.last_seq)
+    return RunMessages(project, messages)
+
+
+def _both(first: OnTurn | None, second: OnTurn) -> OnTurn:
+    if first is None:
+        return second
+
+    def on_turn(driven: DrivenRun) -> None:
+        first(driven)
+        second(driven)
+
+    return on_turn
 
 
 def _add_to_history(project: Project, run: RunId, state: State, prepared: PreparedRun) -> None:

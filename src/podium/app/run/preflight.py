@@ -241,8 +241,6 @@ def _named(step: Step) -> str:
 
 
 def _of_agent(verb: Agent, config: WorkflowConfig, agents: Agents) -> Iterator[str]:
-    if verb.team:
-        yield "team"
     if verb.by_hand:
         return
     kinds = _kinds(verb, config)
@@ -306,6 +304,10 @@ def check_repository(workflow: Workflow, repository: Repository | None) -> None:
             raise ConfigurationError(
                 f'"{step.name}" uses the memory "{step.memory}", and this is not a git repository',
                 hint="memories are kept in git: run git init",
+            )
+        if step.settings.base is not None and repository is None:
+            raise ConfigurationError(
+                f'"{step.name}" has a base, and this is not a git repository', hint="run git init"
             )
         if isinstance(step.verb, Git) and step.verb.pull_request is not None and step.verb.push is None:
             if repository is None:

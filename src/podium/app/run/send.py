@@ -10,35 +10,32 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from podium.app.decide.judge import judge
 from podium.app.query.runs import ENDED, definition_of
 from podium.app.run.drive import NO_OBSERVER, Observer, drive
 from podium.app.run.series import newest_of
 from podium.core.events import AttemptGuided, Event, GuidanceGiven
 from podium.core.evolve.evolve import fold
 from podium.core.guidance import guidable
-from podium.core.handle import handle
 from podium.core.hash_chain import RunId
-from podium.core.messages import Guide, Jump, Refusal, Signal
+from podium.core.messages import Guide, Jump, Refusal
 from podium.core.model import Block, Call, Workflow
 from podium.core.queries.graph import body_of, order_of
 from podium.core.state import Scope, State
 from podium.core.types import Address
 from podium.errors import ConfigurationError, PodiumError
 from podium.fast_dataclass import dataclass
-from podium.ports.clock import wall_clock
 from podium.ports.runtime import (
     Accepted,
     AlreadyOwned,
     DrivenRun,
-    ManualWorkDone,
     NoOwner,
     OnTurn,
     RunCommand,
     check_unchanged,
 )
-from podium.runtime.answers import validate_answer
-from podium.runtime.effects import manual_work_ended_by
 from podium.runtime.records import events_of
+from podium.views.evidence.decisions import Channel
 from podium.views.run.labels import label_address, native_address
 
 if TYPE_CHECKING:
@@ -58,7 +55,7 @@ class SendResult:
     state: State | None
 
 
-async def send(
+async def send(  # noqa: PLR0913  # each is one thing that a sender decides
     project: Project,
     run: RunId,
     command: RunCommand,
@@ -68,6 +65,7 @@ async def send(
     observer: Observer = NO_OBSERVER,
     on_accepted: Callable[[], None] | None = None,
     signals: bool = True,
+    channel: Channel = "cli",
 ) -> SendResult:
     """Leaves the command to the owner of the run, or becomes the owner. Raises with the reason if it is refused.
 
@@ -81,7 +79,7 @@ async def send(
         if newest != run:
             message, hint = f"run {run} has passed and continues as run {newest}", f"name that run: {newest}"
         raise ConfigurationError(message, hint=hint, code="run_ended")
-    key = uuid.uuid4().hex
+    key = f"{channel}-{uuid.uuid4().hex}"
     notice = _Notice(key, observer.on_turn, on_accepted)
     observer = observer._replace(on_turn=notice.on_turn)
     state: State | None = None
@@ -108,15 +106,9 @@ async def send(
 
 def check_accepted(project: Project, run: RunId, workflow: Workflow, command: RunCommand) -> None:
     """Raises if the run would refuse the command; its sender does not wait until another process reads it."""
-    if isinstance(command, ManualWorkDone):
-        return
-    state = fold(workflow, events_of(project.runtime.events(run)))
-    if isinstance(command, Signal) and manual_work_ended_by(state, command):
-        return
-    valid = validate_answer(state, command)
-    result = valid if isinstance(valid, Refusal) else handle(state, valid, wall_clock())
-    if isinstance(result, Refusal):
-        raise ConfigurationError(result.message, code="refused")
+    refusal = judge(workflow, events_of(project.runtime.events(run)), command)
+    if refusal is not None:
+        raise ConfigurationError(refusal.message, code="refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +122,11 @@ class GuidanceReply:
     """Those that cannot take it, with the reason."""
 
 
-async def guide(project: Project, run: RunId, command: Guide) -> GuidanceReply:
+async def guide(project: Project, run: RunId, command: Guide, *, channel: Channel = "cli") -> GuidanceReply:
     """Send guidance, and find out which of the agents that are working get it."""
     head = project.run(run)
     before = head.last_seq
-    await send(project, run, command, drives=False)
+    await send(project, run, command, drives=False, channel=channel)
     workflow = definition_of(project, head)
     deadline = time.monotonic() + ANSWER_S
     while True:

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from podium.app.run.start import workflow_of
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId
-from podium.core.state import State, next_due
+from podium.core.queries.pending import next_due
+from podium.core.state import State
 from podium.core.types import Millis
 from podium.errors import PodiumError
 from podium.fast_dataclass import dataclass
@@ -29,6 +31,7 @@ from podium.runtime.status import waits_for_person
 from podium.views.format import iso
 
 if TYPE_CHECKING:
+    from podium.app.notify.project_messages import ProjectMessages
     from podium.app.project import Project
     from podium.app.triggers.watch import TriggerWatch
 
@@ -38,6 +41,8 @@ PATIENCE_S: Final = 10.0
 YOUNG: Final = 10_000
 """Milliseconds in which the process that has created a run starts to drive it."""
 RETRY_DELAY: Final = 60_000
+MESSAGES_MS: Final = 1_000
+"""How often the messages to people are looked at."""
 
 
 class ServiceLine(NamedTuple):
@@ -81,16 +86,21 @@ class Service:
     slots: int = 4
     now: Clock = wall_clock
     triggers: TriggerWatch | None = None
+    messages: ProjectMessages | None = None
     _observed: dict[RunId, _Observed] = field(default_factory=dict)
     _at_work: dict[RunId, DetachedProcess] = field(default_factory=dict)
     _created: set[RunId] = field(default_factory=set)
     """Runs that this process has created and that no other process will start."""
+    _reported: dict[RunId, int] = field(default_factory=dict)
+    """Up to which event the messages of a run are stored."""
+    _reported_at: Millis = Millis(0)
 
     def serve(self, is_stopped: Callable[[], bool], *, once: bool = False) -> None:
         """Until it is stopped; with `once`, until no run is due."""
         while not is_stopped():
             self._collect()
             self._look_at_triggers()
+            self._look_at_messages()
             began = self._start_ready()
             polls = self.triggers is not None and self.triggers.is_busy
             # A run that has just ended may have held back an event.
@@ -111,6 +121,23 @@ class Service:
                 ServiceLine(self.now(), run, line.did, line.text, trigger=line.trigger, event=line.event)
             )
         return created
+
+    def _look_at_messages(self) -> None:
+        """Store what a driver that died did not store, and start the process that sends if something is due."""
+        if self.messages is None or self.now() - self._reported_at < MESSAGES_MS:
+            return
+        self._reported_at = self.now()
+        for head in self.project.runtime.heads():
+            if self._reported.get(head.run) != head.last_seq and not self.project.runtime.is_owned(head.run):
+                self._reported[head.run] = head.last_seq
+                with suppress(PodiumError):
+                    self.messages.catch_up(head)
+        self.messages.send_due()
+
+    def _report_stuck(self, head: RunHead, why: str) -> None:
+        if self.messages is not None:
+            with suppress(PodiumError):
+                self.messages.record_stuck(head, why)
 
     def ready(self) -> tuple[tuple[RunId, str], ...]:
         """Which runs are due, the oldest first, and why."""
@@ -156,6 +183,7 @@ class Service:
             # It cannot be resumed as it is; it is checked again when its log has changed.
             observed.waits, observed.due = True, None
             text = f"cannot be resumed: {error.message}"
+            self._report_stuck(head, text)
             self.tell(ServiceLine(self.now(), head.run, "refused", text, why=error.message))
             return
         observed.waits = waits_for_person(state, or_time=True)
@@ -210,6 +238,7 @@ class Service:
         self._look(head, observed)
         if not observed.waits or unread.commands:
             # It failed; if it were started at once, it would fail again.
+            self._report_stuck(head, "the process that drove it has failed; it is tried again every minute")
             observed.seq, observed.not_before = -1, Millis(self.now() + RETRY_DELAY)
 
     def _stop(self) -> None:

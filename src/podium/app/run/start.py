@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import LoadedWorkflow
@@ -28,13 +27,13 @@ from podium.app.run.preflight import (
     unusable_keys,
 )
 from podium.app.user_projects import remember_project
-from podium.app.values import own_name, shortened, subject_of, with_defaults
+from podium.app.values import new_id, own_name, shortened, subject_of, with_defaults
 from podium.attempt.host import Host
 from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
 from podium.core.payloads import RunFacts
-from podium.core.queries.steps import all_steps
+from podium.core.queries.steps import all_steps, may_call_agents
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
@@ -50,11 +49,10 @@ from podium.ports.store import RunHead, TriggerEvent
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.records import events_of
 from podium.tasks.prior_results import prior_results_of
+from podium.views.evidence.decisions import Channel
 
 if TYPE_CHECKING:
     from podium.app.project import Project
-
-ID_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +115,8 @@ class RunRequest:
     on: str = ""
     """The address of a server whose workers perform the run."""
     exchange: str = ""
+    channel: Channel = "cli"
+    """How the person has started it."""
     history: History | None = None
     """What calls of earlier runs used, if the caller has read it: their logs may be long."""
 
@@ -188,11 +188,15 @@ def start_run(
         accepts=("*",) if host.context.agents_simulated else request.accepts,
     )
     start = start_message(prepared, facts, request.inputs, tree, no_human=request.no_human)
+    if may_call_agents(workflow) and not host.context.agents_simulated:
+        from podium.app.history.earlier import with_earlier
+
+        start = with_earlier(project, start, host.now())
     if any(step.settings.baseline == "refuse" for _, step, _ in all_steps(workflow)):
         from podium.app.run.baseline import refuse_red_base
 
         refuse_red_base(host, workflow, start.inputs, tree, on_trial)
-    create(project, prepared, definition, source, start, request.event)
+    create(project, prepared, definition, source, start, request.event, channel=request.channel)
     return StartedRun(prepared, uncommitted)
 
 
@@ -213,6 +217,8 @@ def create(
     source: RunSource,
     start: Start,
     event: TriggerEvent | None = None,
+    *,
+    channel: Channel = "cli",
 ) -> None:
     """The run exists from here on; nothing of it has happened yet."""
     host = prepared.host
@@ -228,6 +234,7 @@ def create(
             source=text,
             start=start,
             event=event,
+            key="start" if channel == "cli" else f"{channel}-start",
         )
     )
     remember_project(project.paths)
@@ -338,12 +345,6 @@ def prepare_run(project: Project, run: RunId, workflow: Workflow, source: RunSou
     events = events_of(project.runtime.events(RunId(source.past)))
     without = frozenset(Address(path) for path in source.without)
     return replace(prepared, past=prior_results_of(RunId(source.past), events, without=without))
-
-
-def new_id() -> RunId:
-    """By the time it starts, so that names sort by age; with a random tail."""
-    tail = "".join(secrets.choice(ID_LETTERS) for _ in range(4))
-    return RunId(f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{tail}")
 
 
 def _base(

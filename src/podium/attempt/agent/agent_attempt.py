@@ -10,6 +10,7 @@ from typing import Any, Final
 from podium.attempt.activity import AGENT_FILES, ActivityLog
 from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.host import Host
+from podium.attempt.step_tools.tools import StepTools
 from podium.attempt.workspace.hidden import HiddenFiles
 from podium.context.manifest import Pack
 from podium.core.events import AttemptStarted
@@ -40,6 +41,8 @@ class AgentExchange:
     images: tuple[ImageInput, ...] = ()
     memory: Tree | None = None
     """The content of the memory that the step names."""
+    command_output: tuple[str, str] | None = None
+    """The program of its packing strategy, and what it printed."""
     request: AgentRequest | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
     """How many texts that look like secrets were removed from the prompts, by rule."""
@@ -48,6 +51,10 @@ class AgentExchange:
     hidden: HiddenFiles | None = None
     """The files that the agent may not see; None if it may see all."""
     argv: tuple[str, ...] = ()
+    has_tools: bool = False
+    """Whether it can call the tools of a step, such as `ask`."""
+    tools: StepTools | None = None
+    """What it said by these tools."""
     guidance: tuple[str, ...] = ()
     """What people told it while it worked."""
     last_progress: Progress | None = None
@@ -85,6 +92,16 @@ class AgentAttempt:
     @property
     def work(self) -> AgentWork:
         return self.task.agent_work
+
+    @property
+    def has_tools(self) -> bool:
+        return self.exchange.has_tools
+
+    @property
+    def drops_changes(self) -> bool:
+        """Whether the answer is all that counts: for a judge, and for a member of a team that may change nothing."""
+        team = self.work.team
+        return self.verb.judge or (team is not None and team.only_answers)
 
     @property
     def disputed(self) -> tuple[Mapping[str, Any], ...]:

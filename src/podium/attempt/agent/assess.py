@@ -12,6 +12,7 @@ from podium.attempt import artifacts
 from podium.attempt.agent import quality_gate
 from podium.attempt.agent import usage as accounting
 from podium.attempt.agent.agent_attempt import AgentAttempt
+from podium.attempt.agent.team_answer import words_for_team
 from podium.attempt.agent.tests_changed import claims_in
 from podium.attempt.agent.verdict import BINDING, accepted_tests, verdict_of
 from podium.attempt.change_policy import objection, protected
@@ -24,7 +25,7 @@ from podium.core.expressions.templates import fill_argv
 from podium.core.expressions.values import MAX_TEXT
 from podium.core.payloads import Amounts, Verdict
 from podium.core.types import AnswerKind, Tree
-from podium.git.trees.diff import diff
+from podium.git.trees.diff import changed_paths, diff
 from podium.ports.agent import AgentResult, AgentTrouble
 from podium.ports.retry_time import retry_time
 from podium.process.launch import Finished
@@ -58,13 +59,16 @@ async def assess(attempt: AgentAttempt, workspace: Workspace, finished: Finished
     assert result is not None
     if attempt.verb.judge:
         end = await _verdict(attempt, result)
+    elif _blocked_by_tool(attempt, result):
+        why = "" if attempt.exchange.tools is None else attempt.exchange.tools.blocked
+        end = await assess_work(attempt, workspace, replace(result, trouble="blocked", detail=why))
     elif _says_blocked(result):
         why = result.text.strip().removeprefix(BLOCKED).strip()
         end = await assess_work(attempt, workspace, replace(result, trouble="blocked", detail=why))
     elif result.trouble is not None and result.trouble not in MAY_HAVE_WORK:
         end = _troubled(attempt, result, result.trouble, attempt.started.start)
     else:
-        end = await assess_work(attempt, workspace, result)
+        end = await _assess_member(attempt, workspace, result)
     if finished is not None and finished.not_started is not None:
         # Nothing ran, so nothing was used and nothing is unknown.
         return replace(end, used=Amounts(), cost_known=True)
@@ -84,13 +88,23 @@ def _says_blocked(result: AgentResult) -> bool:
     return result.trouble in (None, "malformed") and not before and bool(why.strip())
 
 
+def _blocked_by_tool(attempt: AgentAttempt, result: AgentResult) -> bool:
+    tools = attempt.exchange.tools
+    return tools is not None and bool(tools.blocked) and result.trouble in (None, "malformed")
+
+
 def _agent_facts(attempt: AgentAttempt, result: AgentResult) -> AttemptResult:
     """The agent, its role and model, and its tokens by kind (R211); a total alone does not explain the cost."""
     worker, usage = attempt.exchange.worker, result.usage
     identity: AttemptResult = (
         {}
         if worker is None
-        else {"agent": worker.agent, "role": worker.role, "model": result.model or worker.model}
+        else {
+            "agent": worker.agent,
+            "role": worker.role,
+            "model": result.model or worker.model,
+            "instructions": worker.instructions,
+        }
     )
     counts: TokenCounts = {"input": usage.input, "output": usage.output, "cached": usage.cached}
     context = None if worker is None else window_of(result, worker.config)
@@ -181,13 +195,63 @@ async def _kept_files(attempt: AgentAttempt, value: Any) -> AttemptResult:
     return {"artifacts": [artifact]}
 
 
-async def assess_work(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
+async def _assess_member(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
+    """The work of one who may belong to a team: an attempt that asks somebody is kept and not judged."""
+    result = _with_lost_asks(attempt, result)
+    result, words = words_for_team(attempt, result)
+    if isinstance(words, OutputFault):
+        end = _refused(attempt, result, "contract", words.message, malformed=True)
+        return replace(end, tree=attempt.started.start)
+    if attempt.drops_changes:
+        end = await _only_answer(attempt, result, is_asking=bool(words.asks))
+    else:
+        end = await assess_work(attempt, workspace, result, is_asking=bool(words.asks))
+    asks = words.asks if end.kind == "asked" else ()
+    return replace(end, asks=asks, notes=words.notes, so_far=words.so_far if asks else "")
+
+
+def _with_lost_asks(attempt: AgentAttempt, result: AgentResult) -> AgentResult:
+    """Name what an attempt asked that then failed: it may have gone on after the ask, so nobody was asked."""
+    tools = attempt.exchange.tools
+    if tools is None or not tools.asks or result.trouble in (None, "malformed"):
+        return result
+    names = ", ".join(f'{ask.to}: "{ask.question[:200]}"' for ask in tools.asks)
+    return replace(
+        result, detail=f"{result.detail or result.trouble}; it had asked {names}, which was not sent"
+    )
+
+
+async def _only_answer(attempt: AgentAttempt, result: AgentResult, *, is_asking: bool) -> AttemptEnded:
+    start = attempt.started.start
+    if is_asking:
+        return _waiting_for_team(attempt, result, start)
+    if result.trouble is not None:
+        return _troubled(attempt, result, result.trouble, start)
+    value = value_of(attempt.step.output, result.text, (result.has_value, result.value))
+    if isinstance(value, OutputFault):
+        end = _refused(attempt, result, "contract", value.message, malformed=value.malformed)
+    else:
+        end = await _accept(attempt, result, value)
+    return replace(end, tree=start, digest=digest(result.text, start))
+
+
+def _waiting_for_team(attempt: AgentAttempt, result: AgentResult, tree: Tree | None) -> AttemptEnded:
+    fields: AttemptResult = {"text": truncate_for_log(result.text)}
+    return attempt_ended(attempt.host, attempt.started, "asked", result=fields, tree=tree)
+
+
+async def assess_work(
+    attempt: AgentAttempt, workspace: Workspace, result: AgentResult, *, is_asking: bool = False
+) -> AttemptEnded:
     host, started = attempt.host, attempt.started
     change = await capture_change(host, workspace, started, attempt.task.visit_start)
     if isinstance(change, CaptureRefused):
         fields: AttemptResult = {"text": truncate_for_log(result.text), "message": change.message}
         return attempt_ended(host, started, "failed", change.reason, result=fields, tree=started.start)
-    end = await _check_work(attempt, workspace, result, change)
+    if is_asking:
+        end = _waiting_for_team(attempt, result, change.tree)
+    else:
+        end = await _check_work(attempt, workspace, result, change)
     diff_text = await to_thread.run_sync(_diff_text, host, started.base, change.tree)
     work = {**(end.result or {}), "files": list(change.files), "diff": truncate_for_log(diff_text)}
     likeness = await to_thread.run_sync(_likeness, attempt, f"{result.text}\n{diff_text}")
@@ -209,7 +273,8 @@ async def _check_work(
     host, started, step = attempt.host, attempt.started, attempt.step
     if result.trouble not in (None, "malformed", "truncated"):
         return _troubled(attempt, result, result.trouble, change.tree)
-    refusal = objection(host, step, attempt.names, change)
+    of_others = await to_thread.run_sync(changed_by_others, attempt, change)
+    refusal = objection(host, step, attempt.names, change, of_others)
     if refusal is not None and refusal[0] != "no_change":
         return _refused(attempt, result, *refusal)
     if result.trouble is not None:
@@ -231,7 +296,16 @@ async def _check_work(
         return end
     # It may call git, which blocks.
     names = await to_thread.run_sync(protected, host, step, attempt.names, change, started.base)
-    return replace(end, protected=names)
+    return replace(end, protected=tuple(name for name in names if name not in of_others))
+
+
+def changed_by_others(attempt: AgentAttempt, change: CapturedChange) -> frozenset[str]:
+    """The files that members of the team changed, under their own rules, and that this worker left as they were."""
+    repository, team = attempt.host.repository, attempt.work.team
+    if repository is None or team is None or not team.changes or change.tree is None:
+        return frozenset()
+    theirs = {path for before, after in team.changes for path in changed_paths(repository, before, after)}
+    return frozenset(theirs - set(changed_paths(repository, team.changes[-1][1], change.tree)))
 
 
 def _refused(

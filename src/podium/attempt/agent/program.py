@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from podium.attempt.agent.resolve import ResolvedAgent
 from podium.attempt.host import Host
 from podium.attempt.launch import build_launch, sandbox_record
 from podium.attempt.prompt.earlier_outputs import write_outputs
+from podium.attempt.step_tools.open import BIN, tool_environment, tool_files, tool_reads
 from podium.attempt.workspace.workspace import Workspace
 from podium.credentials import read_returned_login
 from podium.fast_dataclass import dataclass
@@ -45,7 +47,11 @@ async def run_program(
     """Run the program to its end. `adjust` changes the launch, which has the step's time limit."""
     attempt.exchange.argv = program.argv
     sandbox = attempt.host.sandbox_of(attempt.step)
-    await to_thread.run_sync(_write_files, workspace.home, program.files, sandbox.owner)
+    request = attempt.exchange.request
+    server = None if request is None else request.tool_server
+    await to_thread.run_sync(
+        _write_files, workspace.home, {**program.files, **tool_files(server)}, sandbox.owner
+    )
     await to_thread.run_sync(write_outputs, workspace, attempt.exchange.files, sandbox.owner)
     egress = network.EgressLog(attempt.host, attempt.started.path, attempt.started.attempt)
     launch, policy = build_launch(
@@ -57,11 +63,14 @@ async def run_program(
         extra_env={**_environment(attempt.host, worker), **program.env},
         stdin=program.stdin,
         timeout_s=math.inf if attempt.started.timeout is None else attempt.started.timeout / 1000,
-        reads=program.reads,
+        reads=(*program.reads, *tool_reads(server)),
         network=network.network_of(attempt.step, program),
         service=program.service,
         on_decision=egress,
+        tools=None if server is None else server.handler,
     )
+    path = launch.env.get("PATH", os.defpath)
+    launch = replace(launch, env={**launch.env, **tool_environment(server, workspace.home, path)})
     try:
         launch = replace(launch, starts=program.starts)
         finished = await sandbox.run(adjust(launch), policy, on_output=on_output)
@@ -87,7 +96,7 @@ def _write_files(home: Path, files: Mapping[str, bytes], owner: Owner | None) ->
         place = inside(home, name)
         place.parent.mkdir(parents=True, exist_ok=True)
         # A file may be a login, so restrict its mode before writing the first byte.
-        place.touch(mode=0o600)
+        place.touch(mode=0o700 if name.startswith(f"{BIN}/") else 0o600)
         place.write_bytes(content)
     if files:
         give_ownership(home, owner)

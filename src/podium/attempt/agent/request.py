@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,11 +18,15 @@ from podium.attempt.workspace.workspace import Workspace
 from podium.core.expressions.templates import fill_argv
 from podium.credentials import key_names
 from podium.errors import ConfigurationError
-from podium.ports.agent import AgentRequest, PriorSession
+from podium.ports.agent import AgentRequest, PriorSession, ToolServer
 
 
 def request_of(
-    attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace, session: PriorSession | None
+    attempt: AgentAttempt,
+    worker: ResolvedAgent,
+    workspace: Workspace,
+    session: PriorSession | None,
+    tool_server: ToolServer | None = None,
 ) -> AgentRequest:
     step, started, judge = attempt.step, attempt.started, attempt.verb.judge
     return AgentRequest(
@@ -43,17 +48,24 @@ def request_of(
         must_touch=() if judge else _must_touch(attempt),
         project=attempt.host.project,
         root=workspace.mount_path,
-        cwd=folder_of(step, attempt.names, workspace),
+        cwd=folder_of(attempt.host, step, attempt.names, workspace),
         home=workspace.home,
         memory=workspace.memory,
         tools=step.settings.tools,
         resumable=keeps_session(attempt),
         session=session,
         env=_keys(attempt.host, worker),
+        tool_server=tool_server,
+        has_settings=_has_settings(worker, workspace),
         sandboxed=network.is_isolated(attempt.host, step),
         brokered=network.is_brokered(attempt.host, step),
         login=worker.installed.login() if worker.config.get("auth") == "login" else None,
     )
+
+
+def _has_settings(worker: ResolvedAgent, workspace: Workspace) -> bool:
+    names = worker.installed.type.capabilities.settings_files
+    return any(os.path.lexists(workspace.folder / name) for name in names)
 
 
 def schema_of(attempt: AgentAttempt) -> Mapping[str, Any] | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import field
+from hashlib import sha256
 from typing import Any
 
 from podium.attempt.host import Host
@@ -38,6 +40,12 @@ class ResolvedAgent:
     prompt: Prompt | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameter defaults of a role whose name is an expression; those of a literal role are in the step."""
+
+    @property
+    def instructions(self) -> str:
+        """A hash that tells whether two attempts had the same role and the same template of the prompt."""
+        texts = [None if prompt is None else prompt.text for prompt in (self.system, self.prompt)]
+        return sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
     @property
     def adapter(self) -> Adapter | ServiceAgent:

@@ -24,6 +24,7 @@ from podium.attempt.agent import assess
 from podium.attempt.agent.agent_attempt import AgentAttempt, make_attempt, output_listener
 from podium.attempt.agent.answer import priced_and_masked
 from podium.attempt.agent.guide import guided, unguided
+from podium.attempt.agent.packing_command import packing_output
 from podium.attempt.agent.program import run_program
 from podium.attempt.agent.recorder import write_recording
 from podium.attempt.agent.request import request_of, schema_of
@@ -39,9 +40,11 @@ from podium.attempt.file_facts import known_names
 from podium.attempt.host import Host
 from podium.attempt.launch import note
 from podium.attempt.prompt import build
+from podium.attempt.prompt.token_counts import model_key, note_usage
 from podium.attempt.resources import explain_resources
 from podium.attempt.result import attempt_ended
 from podium.attempt.reuse import reuse_or
+from podium.attempt.step_tools.open import offers_tools, open_tools
 from podium.attempt.workspace.memory import folder_of, open_memory, tree_of_memory, with_memory
 from podium.attempt.workspace.workspace import Workspace, open_workspace, start_of
 from podium.context.manifest import pack_hash
@@ -58,6 +61,7 @@ from podium.ports.agent import (
     Progress,
     ReportParser,
     ServiceAgent,
+    ToolServer,
     Usage,
 )
 from podium.process.launch import Finished, Launch
@@ -126,7 +130,9 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
         result: AttemptResult = {"message": worker.message}
         return attempt_ended(host, started, "unavailable", "unavailable", result=result, tree=started.start)
     attempt.exchange.worker = worker
+    attempt.exchange.has_tools = offers_tools(attempt)
     attempt.exchange.memory = await tree_of_memory(host, attempt.task.memory)
+    attempt.exchange.command_output = await packing_output(attempt)
     rendered = await to_thread.run_sync(build.render_prompt, attempt, worker)
     exchange = attempt.exchange
     exchange.system, exchange.prompt, exchange.removed = rendered.system, rendered.prompt, rendered.removed
@@ -174,7 +180,7 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
         rules = ", ".join(f"{name} ({count})" for name, count in attempt.exchange.removed.items())
         attempt.activity.report([note(f"redacted from the prompt (looks like a secret): {rules}")])
     await to_thread.run_sync(write_request, attempt, attempt.work.config.record)
-    kind: Literal["clone", "checkout"] = "checkout" if attempt.verb.judge else "clone"
+    kind: Literal["clone", "checkout"] = "checkout" if attempt.drops_changes else "clone"
     tree = await to_thread.run_sync(_review_tree, attempt, worker) if attempt.verb.judge else None
     await host.write_files()
     async with (
@@ -189,7 +195,8 @@ async def _run_in_workspace(attempt: AgentAttempt, worker: ResolvedAgent) -> Att
         ) as opened,
         open_memory(host, started, attempt.step, attempt.exchange.memory, opened) as workspace,
     ):
-        finished = await _run(attempt, worker, workspace)
+        async with open_tools(attempt) as server:
+            finished = await _run(attempt, worker, workspace, server)
         end = await assess.assess(attempt, workspace, finished)
         return await with_memory(host, attempt.step, workspace, started, end)
 
@@ -209,10 +216,12 @@ def _review_tree(attempt: AgentAttempt, worker: ResolvedAgent) -> Tree | None:
     return tree if before is None else with_paths(repository, tree, before, named)
 
 
-async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace) -> Finished | None:
+async def _run(
+    attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspace, server: ToolServer | None
+) -> Finished | None:
     """How the agent's process ended; None for a service, which has no process."""
     session = await to_thread.run_sync(last_session, attempt, worker)
-    request = attempt.exchange.request = request_of(attempt, worker, workspace, session)
+    request = attempt.exchange.request = request_of(attempt, worker, workspace, session, server)
     if isinstance(worker.adapter, ServiceAgent):
         attempt.activity.report([Progress("wait", worker.model or worker.agent)])
         with unguided(attempt, f"{worker.agent} answers in one call"):
@@ -222,6 +231,8 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
                 else AgentResult(trouble="unavailable", detail=NO_SIGNAL, usage=Usage(calls=0))
             )
         result = attempt.exchange.result = await priced_and_masked(attempt, worker, answer)
+        if attempt.exchange.packed is not None and not session:
+            await to_thread.run_sync(_note_usage, attempt, worker, answer.usage)
         store_session = partial(keep_session, attempt, worker, result, home=workspace.home, patterns=())
         await to_thread.run_sync(store_session)
         return None
@@ -252,6 +263,16 @@ async def _run(attempt: AgentAttempt, worker: ResolvedAgent, workspace: Workspac
     )
     await to_thread.run_sync(store_session)
     return finished
+
+
+def _note_usage(attempt: AgentAttempt, worker: ResolvedAgent, usage: Usage) -> None:
+    """What the model counted for this prompt; later packs for it are counted by that."""
+    exchange = attempt.exchange
+    if usage.calls != 1 or exchange.images:
+        return
+    with attempt.host.open_facts() as cache:
+        text = f"{exchange.system or ''}{exchange.prompt}"
+        note_usage(cache, model_key(worker), text, usage.input + usage.cached)
 
 
 def _read_report(home: Path, name: str) -> bytes:

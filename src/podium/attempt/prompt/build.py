@@ -32,6 +32,8 @@ from podium.attempt.prompt.packed_files import (
     removed_in,
 )
 from podium.attempt.prompt.review_material import FOLDER, material_of
+from podium.attempt.prompt.team import team_parts
+from podium.attempt.prompt.token_counts import model_key
 from podium.attempt.prompt.tree_files import TreeFiles, files_of
 from podium.attempt.workspace.hidden import HiddenFiles
 from podium.context.manifest import Pack
@@ -96,7 +98,8 @@ def render_prompt(attempt: AgentAttempt, worker: ResolvedAgent | None) -> Render
     images = _images(attempt, worker, files, hiding)
     reads_files = worker is not None and not isinstance(worker.adapter, ServiceAgent)
     attached = [image.path for image in images]
-    packing = _Packing(own, frozenset(attached), reads_files=reads_files)
+    model = "" if worker is None else model_key(worker)
+    packing = _Packing(own, frozenset(attached), reads_files=reads_files, model=model)
     parts = [own, *_additions(attempt, names, files, packing)]
     if feedback and not is_placed:
         parts.append(hiding.clean(feedback_text(attempt.task, entries, heading=True)))
@@ -232,6 +235,8 @@ def _own_prompt(
 
 
 def _default_prompt(attempt: AgentAttempt) -> str:
+    if attempt.work.team is not None and attempt.work.team.message is not None:
+        return ""  # The message is the task.
     advice = attempt.work.advice
     if advice is not None:
         facts = {"where": advice.where, "rule": advice.rule, "situation": advice.situation}
@@ -275,8 +280,9 @@ class _Hiding:
 class _Packing:
     """What decides about the packed files, and what was packed."""
 
-    def __init__(self, task: str, images: frozenset[str], *, reads_files: bool) -> None:
+    def __init__(self, task: str, images: frozenset[str], *, reads_files: bool, model: str) -> None:
         self.task = task
+        self.model = model
         self.images = images
         self.reads_files = reads_files
         self.packed: Pack | None = None
@@ -295,6 +301,7 @@ def _additions(
         yield render_partial(config, "event", sender)
     if started.guidance:
         yield render_partial(config, "guidance", {"guidance": started.guidance})
+    yield from team_parts(attempt)
     context = step.settings.context
     if attempt.work.review is not None:
         yield material_of(host, attempt.work.review, config, tree=started.start, nonce=attempt.nonce)
@@ -315,6 +322,8 @@ def _files_text(
         task=f"{packing.task}\n{attempt.step.description or ''}",
         reads_files=packing.reads_files,
         images=packing.images,
+        model=packing.model,
+        command=attempt.exchange.command_output,
     )
     packing.packed = pack_files(attempt.host, request, files)
     section = files_section(packing.packed, request)

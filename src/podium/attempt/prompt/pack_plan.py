@@ -54,6 +54,10 @@ class Request:
     """Files that the worker gets as images."""
     hide: tuple[str, ...] = ()
     """What `workspace.hide` names."""
+    model: str = ""
+    """The model whose tokens are counted."""
+    command: tuple[str, str] | None = None
+    """The program of the strategy, and what it printed."""
     own: frozenset[str] = frozenset()
     """The workflow and its prompts, which a step may not change and which repeat the task."""
 
@@ -80,12 +84,20 @@ def plan_of(host: Host, request: Request, files: CodeFiles, cache: FactCache) ->
         include=_matching(files, (*include, *preset.include), request.images),
         diff=pieces,
         changed=changed if wants_diff else (),
+        command=request.command,
+        notes=_notes(request),
     )
     if not uses_code(settings):
         return plain
     scope = _Scope(host, request, files, cache, preset)
     excluded = _exclude_words(settings, names) | (frozenset(request.hide) & frozenset(presets.WORDS))
     return scope.extend(plain, words, excluded, changed)
+
+
+def _notes(request: Request) -> tuple[str, ...]:
+    if not request.settings.command or request.command is not None:
+        return ()
+    return ("the command of the strategy is called only in a run",)
 
 
 def _exclude_words(settings: ContextSettings, names: Names) -> frozenset[str]:

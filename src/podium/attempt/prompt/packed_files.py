@@ -11,6 +11,7 @@ from podium.attempt.host import Host
 from podium.attempt.prompt.code_files import CodeFiles
 from podium.attempt.prompt.hidden_lines import HiddenLines
 from podium.attempt.prompt.pack_plan import Request, internals_of, plan_of
+from podium.attempt.prompt.token_counts import counter_for
 from podium.attempt.prompt.tree_files import TreeFiles
 from podium.attempt.workspace.hidden import HiddenFiles, hidden_by
 from podium.attempt.workspace.memory import folder_of, shown_contents
@@ -47,7 +48,14 @@ def pack_files(host: Host, request: Request, tree: TreeFiles) -> Pack:
     with host.open_facts() as cache:
         files = CodeFiles(tree, cache, exclude, unranked=request.own)
         plan = plan_of(host, request, files, cache)
-        return pack(plan, files, redactor(host.mask), tree=request.tree or "", base=host.base_commit or "")
+        return pack(
+            plan,
+            files,
+            redactor(host.mask),
+            counter=counter_for(cache, request.model),
+            tree=request.tree or "",
+            base=host.base_commit or "",
+        )
 
 
 def hidden_files(host: Host, request: Request, tree: TreeFiles) -> HiddenFiles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -15,6 +16,14 @@ from podium.fast_dataclass import dataclass
 
 CONFIGS: Final = ("go.mod", "Cargo.toml", "package.json", "tsconfig.json", "jsconfig.json")
 """Names of files that say how imports are resolved."""
+_NODE: Final = frozenset(
+    "assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs "
+    "http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream "
+    "string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib".split()
+)
+_RUST: Final = frozenset({"std", "core", "alloc", "proc_macro", "test"})
+_RUST_PATHS: Final = frozenset({"crate", "self", "super"})
+_JAVA: Final = ("java.", "javax.", "jdk.", "sun.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +92,16 @@ class ImportGraph:
                 seen.add((target, "package"))
                 yield Edge(path, target, "package", 1, facts.package)
 
-    def unresolved(self, path: str) -> Iterator[ImportFact]:
-        """The imports of a file that no file of the project answers."""
+    def foreign_imports(self, path: str) -> Iterator[ImportFact]:
+        """The imports of a file that no file of the project answers, without those of the standard library."""
         facts = self._facts.get(path)
         resolver = None if facts is None else self._resolvers.get(facts.language)
         if facts is None or resolver is None:
             return
         for imported in facts.imports:
-            if not any(True for _ in resolver.resolve(path, imported)):
+            if not is_standard(facts.language, imported.module) and not any(
+                True for _ in resolver.resolve(path, imported)
+            ):
                 yield imported
 
     def edges(self) -> Iterator[Edge]:
@@ -110,3 +121,22 @@ class ImportGraph:
             if edge.target in aims and edge.source not in aims:
                 counts[edge.source] = counts.get(edge.source, 0) + edge.names
         return counts
+
+
+def is_standard(language: str, module: str) -> bool:
+    """Whether a module comes with the language, so that no package has to be installed for it."""
+    first = module.split("/", maxsplit=1)[0]
+    match language:
+        case "python":
+            return not module.startswith(".") and module.split(".", maxsplit=1)[0] in sys.stdlib_module_names
+        case "typescript" | "javascript":
+            return module.startswith("node:") or first in _NODE
+        case "go":
+            # The path of a package that is fetched begins with the name of a host.
+            return "." not in first
+        case "rust":
+            return module.split("::", maxsplit=1)[0] in _RUST | _RUST_PATHS
+        case "java":
+            return module.startswith(_JAVA)
+        case _:
+            return False

@@ -9,8 +9,8 @@ from typing import Any
 from podium.core.decide.entry import start_of
 from podium.core.events import ApprovalAsked, ApprovalGiven, Event, StepEnded
 from podium.core.messages import Approve, Jump, Refusal
-from podium.core.model import Block, Call, Gates, Human, Oversight, Review
-from podium.core.policy import PolicyRule
+from podium.core.model import Block, Call, Gates, Human, Review
+from podium.core.policy import Oversight, PolicyRule
 from podium.core.queries.disputes import ACCEPTED, accepted_by_person, disputes_shown_to
 from podium.core.queries.evaluate import try_evaluate, try_fill
 from podium.core.queries.graph import NO_VERDICT, body_of, workflow_of
@@ -35,7 +35,7 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
             1,
             message="a person must approve, but the run may not ask a person",
         )
-    oversight = _oversight_for(state, leaf, verb)
+    oversight = oversight_for(state, leaf, verb)
     limit = rule.veto if rule.level == "notify" else leaf.place.step.timeout
     return ApprovalAsked(
         at=now,
@@ -49,6 +49,8 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
         remind=None if oversight.remind is None else Millis(now + oversight.remind),
         escalate=None if oversight.escalate_after is None else Millis(now + oversight.escalate_after),
         key=_key(state, leaf, verb),
+        rule=rule.text,
+        presence=rule.presence,
     )
 
 
@@ -58,7 +60,7 @@ def _key(state: State, leaf: Leaf, verb: Human) -> str:
     return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _oversight_for(state: State, leaf: Leaf, verb: Human) -> Oversight:
+def oversight_for(state: State, leaf: Leaf, verb: Human) -> Oversight:
     """The oversight that applies: for the engine's question about a review, that of the review."""
     parent = state.instances[leaf.place.parent].place.step.verb
     return (
@@ -86,13 +88,13 @@ def oversight_of(
         return _oversight_error(ends or instance, "level must not use exists or glob", now)
     level = answer[0]
     if level in LEVELS:
-        return PolicyRule(level, None, oversight.by, oversight.approvals, oversight.veto)
+        return PolicyRule(level, None, oversight.by, oversight.approvals, oversight.veto, oversight.presence)
     for rule in workflow_of(state, instance.place).policies.get(str(level), ()):
         holds = (True,) if rule.when is None else try_evaluate(state, instance, rule.when, now)
         if isinstance(holds, StepEnded):
             return _oversight_error(ends or instance, holds.message, now)
         if isinstance(holds, tuple) and holds[0] is True:
-            return rule
+            return replace(rule, presence=rule.presence or oversight.presence)
     return _oversight_error(ends or instance, f"{level!r} is neither a level nor a policy", now)
 
 
@@ -154,7 +156,7 @@ def has_approved(approvals: tuple[ApprovalGiven, ...], by: str) -> bool:
 def late_veto(state: State, message: Approve, now: Millis) -> Jump | Refusal | None:
     """The jump that a rejection after the fact asks for; None if nothing passed here with only a notice."""
     noticed = state.instances.get(message.path)
-    rule = None if noticed is None or message.action != "reject" else _notify_rule(state, noticed, now)
+    rule = None if noticed is None or message.action != "reject" else notify_rule(state, noticed, now)
     if noticed is None or rule is None:
         return None
     if not may_answer(rule.by, message.by, dict(workflow_of(state, noticed.place).people)):
@@ -167,7 +169,7 @@ def late_veto(state: State, message: Approve, now: Millis) -> Jump | Refusal | N
     return Jump(target[0].place.path, target[1], message.by, message.text)
 
 
-def _notify_rule(state: State, noticed: Instance, now: Millis) -> PolicyRule | None:
+def notify_rule(state: State, noticed: Instance, now: Millis) -> PolicyRule | None:
     """The notify rule by which the step passed without waiting for a person."""
     verb, ending = noticed.place.step.verb, noticed.ending
     if not isinstance(verb, Human | Review) or ending is None or ending.outcome != "passed":

@@ -13,6 +13,7 @@ from podium.core.decide.joins import must_merge, queue_for_join
 from podium.core.decide.limit_text import limit_message
 from podium.core.decide.pass_rules import verdict_outcome
 from podium.core.decide.repeats import after_outside_failure, attempts_left, next_attempt, repeats_unchanged
+from podium.core.decide.teams import after_asked, ask_when_done
 from podium.core.events import AttemptEnded, AttemptQueued, Event, StepEnded, StepEntered
 from podium.core.model import Agent, Command, Git, Review
 from podium.core.payloads import RefusedMember
@@ -54,6 +55,8 @@ def after_attempt(state: State, leaf: Leaf, now: Millis) -> Event | None:
             return _after_timeout(state, leaf, answer, now)
         case "malformed":
             return _after_malformed(state, leaf, answer, now)
+        case "asked":
+            return after_asked(state, leaf, answer, now)
         case "blocked":
             return _end(leaf, answer, "blocked", "blocked", 1, now)
         case "transient" | "quota" | "unavailable":
@@ -72,6 +75,9 @@ def _after_ok(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Ev
         objection = _check_protected(state, leaf, answer.protected, now)
         if objection is not None:
             return objection
+    review = ask_when_done(state, leaf, now)
+    if review is not None:
+        return review
     if step.gates is not None and not _has_landed(state, leaf, answer):
         gates_path = addresses.attempt(leaf.place.path, leaf.attempt)
         gates = state.instances.get(gates_path)

@@ -134,6 +134,7 @@ def affected(state: State, event: Event) -> tuple[Address, ...]:
             | events.CancelAsked()
             | events.RunPaused()
             | events.GuidanceGiven()
+            | events.NoteLeft()
             | events.LimitRaised()
             | events.RunEnded()
         ):

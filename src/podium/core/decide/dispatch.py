@@ -25,6 +25,7 @@ from podium.core.guidance import guidance_for, takes_guidance
 from podium.core.model import Agent, Call, Git
 from podium.core.payloads import Amounts, TypicalUse
 from podium.core.queries.graph import HALTED, PRICE
+from podium.core.queries.mailboxes import unread_notes
 from podium.core.queries.steps import upgraded
 from podium.core.state import Leaf, State
 from podium.core.types import Address, Millis, Tree
@@ -121,12 +122,14 @@ def _start(state: State, leaf: Leaf, reserve: Amounts, now: Millis, *, reuses: b
         else min(time_left, step.timeout),
         guidance=guidance_for(state, leaf, reuses=reuses) if takes_guidance(leaf) else (),
         reused=reuses,
+        notes=unread_notes(state, leaf) if takes_guidance(leaf) and not reuses else (),
     )
 
 
 def _start_tree(state: State, leaf: Leaf) -> Tree | None:
     """The tree to start from: a retry starts from the last attempt's tree, a landing always from the head."""
-    if leaf.answer is not None and leaf.answer.tree is not None and not isinstance(leaf.place.step.verb, Git):
+    has_tree = leaf.answer is not None and (leaf.answer.tree or leaf.member_tree) is not None
+    if has_tree and not isinstance(leaf.place.step.verb, Git):
         return result_tree(state, leaf)
     return start_of(leaf)
 

@@ -236,7 +236,7 @@ def result_tree(state: State, instance: Instance) -> Tree | None:
     if isinstance(instance, Scope):
         return tree_of(state, instance)
     captured = None if instance.answer is None else instance.answer.tree
-    return captured or start_of(instance)
+    return instance.member_tree or captured or start_of(instance)
 
 
 def start_of(leaf: Leaf) -> Tree | None:

@@ -41,6 +41,7 @@ def _numbers(ledger: Ledger, unit: Unit, at: Millis, reserve: Amounts, needed: i
         "time": working_time(ledger, at),
         "transitions": ledger.transitions,
         "window": ledger.window,
+        "messages": ledger.messages,
     }.get(unit, needed)
     return f"{_amount(unit, used)} used, {_amount(unit, allowed)} allowed"
 

@@ -27,6 +27,7 @@ from podium.core.queries.graph import (
     target_after,
 )
 from podium.core.queries.memories import memory_of
+from podium.core.queries.teams import record_answer
 from podium.core.state import BestAttempt, Instance, Leaf, OpenNeeds, Phase, Scope, State, Visit
 from podium.core.types import Address, Tree
 from podium.fast_dataclass import replacer
@@ -107,6 +108,9 @@ def _update_parent(state: State, child: Instance, event: StepEnded) -> State:
         )
         if isinstance(changed, Leaf) and child.place.role == "gates":
             changed = changed._replace(best=_best_attempt(changed, event))
+        if isinstance(changed, Leaf) and child.place.role == "member":
+            record_answer(state, child, event)
+            changed = changed._replace(member_tree=event.tree or changed.member_tree)
         state.instances.put(parent.place.path, changed)
         return _record_accepted_price(state, child, event)
     assert isinstance(parent, Scope)

@@ -13,10 +13,10 @@ from typing import Any, assert_never
 
 from podium.core import addresses, events, ledger
 from podium.core.events import Event, RunEvent
-from podium.core.evolve import endings, joins, leaves, scopes
+from podium.core.evolve import endings, joins, leaves, scopes, timers
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
 from podium.core.model import Call, Step, Workflow
-from podium.core.payloads import CarriedSpend
+from podium.core.payloads import CarriedSpend, LeftNote
 from podium.core.persistent_map import PersistentMap
 from podium.core.queries.computed import entered_call
 from podium.core.queries.graph import order_of_verb
@@ -88,7 +88,7 @@ def _apply(state: State, event: Event) -> State:
         case events.ApprovalGiven():
             return leaves.record_approval(state, event)
         case events.TimerFired():
-            return leaves.fire_timer(state, event)
+            return timers.fire_timer(state, event)
         case events.FactsAsked() | events.FactsFound():
             return leaves.record_facts(state, event)
         case events.CancelOrdered():
@@ -99,6 +99,7 @@ def _apply(state: State, event: Event) -> State:
             | events.RunPaused()
             | events.RunResumed()
             | events.GuidanceGiven()
+            | events.NoteLeft()
             | events.LimitRaised()
             | events.RunRecovered()
             | events.RunEnded()
@@ -120,6 +121,8 @@ def _apply_to_run(state: State, event: RunEvent) -> State:
             return state._replace(paused=False)
         case events.GuidanceGiven():
             return state._replace(guidance=(*state.guidance, event.text))
+        case events.NoteLeft():
+            return state._replace(notes=(*state.notes, LeftNote(event.text, event.to, event.by)))
         case events.LimitRaised():
             return _raise_limit(state, event)
         case events.RunRecovered():

@@ -1,4 +1,4 @@
-"""Applies the events of leaves: attempts, waits, approvals, timers, facts. Called by evolve only."""
+"""Applies the events of leaves: attempts, waits, approvals, facts. Called by evolve only."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ from podium.core.events import (
     InstanceEvent,
     RetryScheduled,
     SignalReceived,
-    TimerFired,
     WaitEnded,
     WaitStarted,
 )
 from podium.core.evolve.lifecycle import IllegalEvent, phases_after
-from podium.core.model import Agent, Human
+from podium.core.model import Agent
 from podium.core.payloads import RefusedMember, RunMemory, StepFailure
+from podium.core.queries.mailboxes import left_notes, mark_read
 from podium.core.queries.memories import memory_of
 from podium.core.queries.step_failures import failing_step
 from podium.core.queries.steps import upgrade_after, upgraded
+from podium.core.queries.teams import exchanges_after
 from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
-from podium.core.types import MEMORY_FACTS, MERGE_MEMORY, Address, AnswerKind, MicroUsd, Millis, Tree
+from podium.core.types import MEMORY_FACTS, MERGE_MEMORY, Address, AnswerKind, MicroUsd, Tree
 
 FAILURES_KEPT = 64
-ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked")
+ANSWERED: Final[tuple[AnswerKind, ...]] = ("ok", "blocked", "asked")
 """The kinds of answers that come with a price if the agent reports prices at all."""
 
 
@@ -55,6 +56,7 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
         outcome_unknown=False,
         join_status=None,
         guidance=event.guidance or leaf.guidance,
+        notes=(*leaf.notes, *event.notes),
     )
     state.instances.put(event.path, working)
     state.pending.put(("attempt", event.path), RunAttempt(event, by_hand))
@@ -62,6 +64,7 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
         queue_head=head,
         busy=state.busy + (not by_hand),
         guidance=guidance.after_start(state.guidance, event) if event.guidance else state.guidance,
+        notes=mark_read(state.notes, event.notes) if event.notes else state.notes,
     )
 
 
@@ -86,12 +89,16 @@ def end_attempt(state: State, event: AttemptEnded) -> State:
         state = state._replace(failures=(*state.failures, failure)[-FAILURES_KEPT:])
     uncounted = _count_uncounted(leaf.uncounted, event)
     uncounted = uncounted._replace(repeated=uncounted.repeated + 1 if _is_repeated(leaf.answer, event) else 0)
-    answered_leaf = leaf._replace(phase=phase, answer=event, uncounted=uncounted)
+    answered_leaf = leaf._replace(phase=phase, answer=event, uncounted=uncounted, member_tree=None)
     state.instances.put(event.path, answered_leaf)
     if not event.cost_known and event.kind in ANSWERED and isinstance(leaf.place.step.verb, Agent):
         state = _record_missing_price(state, leaf, event)
     if event.used.usd:
         _charge(state, event.path, event.used.usd)
+    if event.asks:
+        ledger.count_messages(state, leaf.place.ledger, len(event.asks))
+    if event.notes:
+        state = state._replace(notes=(*state.notes, *left_notes(state, leaf, event)))
     return state
 
 
@@ -188,8 +195,8 @@ def queue_attempt(state: State, event: AttemptQueued | RetryScheduled) -> State:
     if leaf.ticket >= 0:
         raise IllegalEvent(f"{event.path!r} is already in the queue")
     uncounted = leaf.uncounted
-    if event.why == "counted":
-        # A counted try gets the full number of transient and repair tries again.
+    if event.why in ("counted", "answered"):
+        # A counted try, and one that goes on with answers, gets the full number of transient and repair tries again.
         uncounted = uncounted._replace(transient=0, repair=0)
     elif event.why == "granted":
         uncounted = uncounted._replace(transient=0, repair=0, granted=uncounted.granted + 1)
@@ -213,6 +220,7 @@ def queue_attempt(state: State, event: AttemptQueued | RetryScheduled) -> State:
         join_status=leaf.join_status if event.why == "ready" else None,
         feedback=(*leaf.feedback, *event.feedback),
         due=event.due if isinstance(event, RetryScheduled) else None,
+        exchanges=leaf.exchanges if isinstance(event, RetryScheduled) else exchanges_after(leaf, event),
     )
     if isinstance(event, RetryScheduled):
         state.instances.put(event.path, leaf)
@@ -257,62 +265,8 @@ def record_approval(state: State, event: ApprovalGiven) -> State:
     return state
 
 
-def fire_timer(state: State, event: TimerFired) -> State:
-    instance, phases = _instance(state, event)
-    if isinstance(instance, Scope):
-        return _fire_scope_timer(state, instance, event)
-    if instance.phase == "paused":
-        _check_due(state, event)
-        state.pending.discard(("timer", event.path))
-        return join_queue(state, instance._replace(phase=phases[0], due=None))
-    return _fire_leaf_timer(state, instance, event)
-
-
-def _fire_scope_timer(state: State, scope: Scope, event: TimerFired) -> State:
-    """End the pause before another attempt, or the time of the scope; both if they are due at the same moment."""
-    path = event.path
-    pause, deadline = state.pending.get(("retry", path)), state.pending.get(("timer", path))
-    ends_pause = isinstance(pause, StartTimer) and pause.due == event.due
-    if ends_pause:
-        state.pending.discard(("retry", path))
-    if not ends_pause or (isinstance(deadline, StartTimer) and deadline.due == event.due):
-        _check_due(state, event)
-        state.instances.put(path, scope._replace(expired=True))
-        state.pending.discard(("timer", path))
-    return state
-
-
-def _check_due(state: State, event: TimerFired) -> None:
-    timer = state.pending.get(("timer", event.path))
-    if not isinstance(timer, StartTimer) or timer.due != event.due:
-        raise IllegalEvent(f"no timer of {event.path!r} is due at {event.due}")
-
-
-def _fire_leaf_timer(state: State, leaf: Leaf, event: TimerFired) -> State:
-    """Apply a timer to a waiting leaf: its time is up, a reminder is due, or the question is escalated."""
-    path, request = event.path, leaf.approval_request
-    if leaf.due == event.due or (request is not None and request.expires == event.due):
-        state.instances.put(path, leaf._replace(phase="answered", expired=True))
-        state.pending.discard(("wait", path))
-        state.pending.discard(("person", path))
-        return state
-    verb = leaf.place.step.verb
-    if request is None or not isinstance(verb, Human) or event.due not in (request.remind, request.escalate):
-        raise IllegalEvent(f"no timer of {path!r} is due at {event.due}")
-    if request.remind == event.due:
-        every = verb.oversight.remind
-        request = replace(request, remind=None if every is None else Millis(event.due + every))
-    else:
-        # An empty `by` means that anyone may answer, which an escalation must not restrict.
-        wider = (*request.by, *verb.oversight.escalate_to) if request.by else ()
-        request = replace(request, escalate=None, by=wider)
-    state.instances.put(path, leaf._replace(approval_request=request))
-    state.pending.put(("person", path), AskPerson(request))
-    return state
-
-
 def record_facts(state: State, event: FactsAsked | FactsFound) -> State:
-    instance, _ = _instance(state, event)
+    instance, _ = instance_of(state, event)
     if isinstance(event, FactsAsked):
         if ("fact", event.path) in state.pending:
             raise IllegalEvent(f"{event.path!r} has already requested a fact")
@@ -350,7 +304,7 @@ def put_memory(state: State, memory: RunMemory) -> State:
 
 
 def cancel(state: State, event: CancelOrdered) -> State:
-    instance, _ = _instance(state, event)
+    instance, _ = instance_of(state, event)
     if instance.cancelling:
         raise IllegalEvent(f"{event.path!r} is already being cancelled")
     effect = state.pending.get(("attempt", event.path))
@@ -386,7 +340,7 @@ def is_by_hand(leaf: Leaf) -> bool:
     return isinstance(verb, Agent) and verb.by_hand
 
 
-def _instance(state: State, event: InstanceEvent) -> tuple[Instance, tuple[Phase, ...]]:
+def instance_of(state: State, event: InstanceEvent) -> tuple[Instance, tuple[Phase, ...]]:
     instance = state.instances.get(event.path)
     if instance is None:
         raise IllegalEvent(f"{event.path!r} has not been entered")
@@ -394,7 +348,7 @@ def _instance(state: State, event: InstanceEvent) -> tuple[Instance, tuple[Phase
 
 
 def _leaf(state: State, event: InstanceEvent) -> tuple[Leaf, Phase]:
-    instance, phases = _instance(state, event)
+    instance, phases = instance_of(state, event)
     # The lifecycle table allows these events for leaves only.
     assert isinstance(instance, Leaf)
     return instance, phases[0]

@@ -69,6 +69,8 @@ def enter(state: State, event: StepEntered) -> State:
         state.ledgers.put(own_ledger.path, own_ledger)
     if ledger.counts_as_transition(event.role, parent_place, index=event.index, visit=event.visit):
         ledger.count_transition(state, parent_place.ledger)
+    if event.role == "member" and event.target < 0:
+        ledger.count_messages(state, parent_place.ledger, 1)
     state = _record_rebase(state, parent, step, event)
     state = _update_parent(state, parent, step, event)
     place = Placement(

@@ -19,10 +19,12 @@ Item: TypeAlias = Mapping[str, Any]
 def phases(feature: Any, strict: Any = False) -> list[dict[str, Any]]:
     """Each phase with its id, its code (`P1T5-PH1`), the phases it needs, and its components.
 
-    With `strict` each needs all before it.
+    With `strict` each needs all before it. `locked` are the interfaces that hold while the phase is built: those of a
+    later phase that waits for this one are not written yet, so nothing could be checked against them.
     """
     result: list[dict[str, Any]] = []
     own = str(_map(feature, "a feature").get("id") or "")
+    waves = _waves(_phases_of(feature), strict=bool(strict))
     for number, phase in enumerate(_phases_of(feature), 1):
         earlier = [item["id"] for item in result]
         entry = {"title": phase["id"], "description": "", "barrier": "strict", **phase}
@@ -30,12 +32,36 @@ def phases(feature: Any, strict: Any = False) -> list[dict[str, Any]]:
         entry["components"] = entries_with_ids(phase.get("components"), "a component")
         entry["needs"] = earlier if strict else _phases_before(entry, earlier)
         entry["code"] = f"{own}-PH{number}" if own else f"PH{number}"
+        entry["locked"] = _locked(waves, waves[number - 1][1])
         result.append(entry)
     return result
 
 
 def _phases_of(feature: Any) -> list[dict[str, Any]]:
     return entries_with_ids(_map(feature, "a feature").get("phases"), "a phase")
+
+
+def _waves(entries: list[dict[str, Any]], *, strict: bool) -> list[tuple[dict[str, Any], int]]:
+    """Each phase with a number that is higher from each phase on that waits for all before it."""
+    waves: list[tuple[dict[str, Any], int]] = []
+    for entry in entries:
+        waits = strict or entry.get("barrier", "strict") == "strict"
+        waves.append((entry, waves[-1][1] + waits if waves else 0))
+    return waves
+
+
+def _locked(waves: list[tuple[dict[str, Any], int]], last: int) -> dict[str, Any]:
+    phases = [entry for entry, wave in waves if wave <= last]
+    return {
+        name: {**interface, "phase": phase["id"]}
+        for phase in phases
+        for name, interface in interfaces_of_phase(phase).items()
+    }
+
+
+def has_later_interfaces(feature: Any) -> bool:
+    """Whether a phase that waits for earlier ones has interfaces of its own."""
+    return any(wave and entry.get("interfaces") for entry, wave in _waves(_phases_of(feature), strict=False))
 
 
 def _phases_before(phase: Item, earlier: list[str]) -> list[str]:
@@ -78,11 +104,7 @@ def _needs_within(needs: list[str], own: str) -> list[str]:
 
 def interfaces(feature: Any) -> dict[str, Any]:
     """All interfaces of all phases by name, each with the id of its phase."""
-    return {
-        name: {**interface, "phase": phase["id"]}
-        for phase in _phases_of(feature)
-        for name, interface in interfaces_of_phase(phase).items()
-    }
+    return _locked([(phase, 0) for phase in _phases_of(feature)], 0)
 
 
 def interfaces_of_phase(phase: Item) -> dict[str, Any]:
@@ -91,10 +113,11 @@ def interfaces_of_phase(phase: Item) -> dict[str, Any]:
 
 
 def designed(phase: Any, design: Any) -> dict[str, Any]:
-    """The phase with the components and interfaces from the answer of its design step."""
+    """The phase with the components from the answer of its design step, and all interfaces that hold in it."""
     planned, answer = _map(phase, "a phase"), _map(design, "a phase")
     parts = {key: answer[key] for key in ("title", "description", "components") if answer.get(key)}
-    merged = {**interfaces_of_phase(planned), **interfaces_of_phase(answer)}
+    earlier = _map(planned.get("locked") or {}, "interfaces")
+    merged = {**earlier, **interfaces_of_phase(planned), **interfaces_of_phase(answer)}
     return {**planned, **parts, "interfaces": merged}
 
 

@@ -188,11 +188,20 @@ def child_step(state: State, parent: Instance, role: Role, index: int, about: st
         case "advice":
             advisor = None if about.startswith(TO_A_PERSON) else workflow_of(state, parent.place).advisor
             return advisor or QUESTIONS["advice"]
+        case "member":
+            return leader_of(state, parent).place.step.verb.team[index].step  # type: ignore[union-attr]  # only agents have teams
         case "finally":
             assert isinstance(verb, Call) and verb.workflow.finally_ is not None
             return verb.workflow.finally_
         case _:
             assert_never(role)
+
+
+def leader_of(state: State, instance: Instance) -> Instance:
+    """The step whose team the instance belongs to: the instance itself unless it is a member."""
+    while instance.place.role == "member":
+        instance = state.instances[instance.place.parent]
+    return instance
 
 
 def panel_of(verb: Verb) -> Panel | None:

@@ -16,6 +16,7 @@ from podium.core.expressions.templates import Value, fill
 from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Git, Repeat, Review
 from podium.core.queries.graph import body_of, fresh_children, tree_in_view
 from podium.core.queries.step_results import fields_of, needed_iterations, work_of
+from podium.core.queries.teams import name_in_team, question_to
 from podium.core.state import Instance, Leaf, Scope, State, number_of
 
 DOLLAR = 1_000_000
@@ -87,6 +88,8 @@ class InstanceNames:
                 return fields_of(self._state, self._judged())
             case "change":
                 return self._change()
+            case "message" if self._instance.place.role == "member":
+                return self._message()
             case _:
                 return self._item(name)
 
@@ -272,6 +275,14 @@ class InstanceNames:
             if isinstance(verb, Review) and verb.of:
                 return work_of(self._state, instance, verb.of[-1])
         raise MissingValue("work and change are only available in gates and reviews")
+
+    def _message(self) -> Mapping[str, Any]:
+        """What this member of a team was asked, and by whom."""
+        asker = self._state.instances[self._instance.place.parent]
+        ask = question_to(self._state, self._instance)
+        question = "please look at the finished work" if ask is None else ask.question
+        files = [] if ask is None else list(ask.files)
+        return {"sender": name_in_team(asker), "question": question, "files": files}
 
     def _change(self) -> Any:
         judged = self._judged()

@@ -66,7 +66,7 @@ def all_steps(workflow: Workflow, at: Address = addresses.ROOT) -> Iterator[tupl
     """Every step, its gates and what is in it; the body of a loop has the address of the loop."""
     for step in top_steps(workflow):
         path = addresses.child(at, addresses.ADVICE if step is workflow.advisor else step.name)
-        if step.gates is None and not isinstance(step.verb, ScopeVerb):
+        if step.gates is None and not isinstance(step.verb, ScopeVerb) and not members_of(step):
             yield (
                 path,
                 step,
@@ -86,6 +86,8 @@ def _steps_in(step: Step, at: Address, workflow: Workflow) -> Iterator[tuple[Add
         case verb:
             for inner in _children(verb):
                 yield from _steps_in(inner, addresses.child(at, inner.name), workflow)
+    for member in members_of(step):
+        yield from _steps_in(member, addresses.child(addresses.gates(at), member.name), workflow)
     if step.gates is not None:
         yield from _steps_in(step.gates, addresses.gates(at), workflow)
 
@@ -97,8 +99,13 @@ def top_steps(workflow: Workflow) -> tuple[Step, ...]:
 
 
 def inner_steps(step: Step) -> tuple[Step, ...]:
-    """The steps directly inside a step, with its gates."""
-    return (*_children(step.verb), *([step.gates] if step.gates is not None else []))
+    """The steps directly inside a step, with its gates and the members of its team."""
+    return (*_children(step.verb), *members_of(step), *([step.gates] if step.gates is not None else []))
+
+
+def members_of(step: Step) -> tuple[Step, ...]:
+    """What the members of the step's team do when they are asked."""
+    return tuple(member.step for member in step.verb.team) if isinstance(step.verb, Agent) else ()
 
 
 def _children(verb: Verb) -> tuple[Step, ...]:

@@ -155,7 +155,9 @@ async def approve_async(
     """
     with _opened(project) as facade:
         name = facade.run(run).run
-        answer = facade.commands.approval(name, step, by=speaker(by), action=action, feedback=feedback)
+        answer = facade.commands.approval(
+            name, step, by=speaker(by), action=action, feedback=feedback, how="python"
+        )
         return await _send(facade, name, answer)
 
 
@@ -171,7 +173,9 @@ async def reject_async(
     """Rejects with a reason, which goes to the agent that does the work again; with `abort` the run stops."""
     with _opened(project) as facade:
         name = facade.run(run).run
-        answer = facade.commands.rejection(name, step, by=speaker(by), feedback=feedback, abort=abort)
+        answer = facade.commands.rejection(
+            name, step, by=speaker(by), feedback=feedback, abort=abort, how="python"
+        )
         return await _send(facade, name, answer)
 
 
@@ -187,7 +191,9 @@ async def answer_async(
     plain = json_value(value, "the answer")
     with _opened(project) as facade:
         name = facade.run(run).run
-        return await _send(facade, name, facade.commands.value(name, step, by=speaker(by), value=plain))
+        return await _send(
+            facade, name, facade.commands.value(name, step, by=speaker(by), value=plain, how="python")
+        )
 
 
 def show(run: str | None = None, *, project: Place = None) -> RunView:
@@ -343,7 +349,7 @@ def _forwarding(on_event: Callable[[Event], None], after: int) -> OnTurn:
 
 
 async def _send(facade: Project, run: RunId, answer: Answer) -> RunView:
-    await facade.commands.send(run, answer.message, signals=False)
+    await facade.commands.send(run, answer.message, signals=False, channel="python")
     return facade.queries.show(facade.queries.newest_of_series(run))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 import click
 
+from podium.app.decide.sender import wake
 from podium.app.project import Project
 from podium.app.run.answer import speaker
 from podium.app.run.drive import InterruptPrompt, Observer
@@ -22,7 +23,6 @@ from podium.core.model import ScopeVerb
 from podium.core.queries.steps import children_of
 from podium.core.state import State
 from podium.core.types import Millis
-from podium.frontends.cli.background import drive_in_background
 from podium.frontends.cli.live_display import Detail, Live
 from podium.frontends.cli.output import tell_data, tell_run
 from podium.frontends.cli.question import Pages, read_answer, tell_question
@@ -260,7 +260,13 @@ class Foreground:
                 self._live.tell(typed)
                 continue
             answer = Approve(
-                question.path, typed.action, speaker(None), typed.text, typed.value, question.tree
+                question.path,
+                typed.action,
+                speaker(None),
+                typed.text,
+                typed.value,
+                question.tree,
+                how="terminal",
             )
             reply = await self._project.runtime.send(self._run, answer, key=f"terminal-{time.time_ns()}")
             if isinstance(reply, Refusal):
@@ -316,7 +322,7 @@ def send_command(
         )
         result = anyio.run(sending)
         if detach:
-            drive_in_background(project, run)
+            wake(project, run)
         if result.state is None:
             display.close()
             if as_json:

@@ -210,6 +210,9 @@ class Live:
                 yield step.ended or step.entered, ends[step.path], self._ended(shown)
 
     def _retry(self, step: StepView, at: Millis) -> str:
+        if step.replied:
+            names = ", ".join(dict.fromkeys(step.replied))
+            return self._line(at, f"{step.path}: goes on with the reply of {names}")
         if step.repairing:
             return self._line(at, f"{step.path}: {attempt_label(step)}{_reason(step)}")
         return self._failure(step, at, step.tries - 1)

@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "simulate": "Simulate a workflow without agents, network or cost.",
     "prompt": "Print the prompt of a step, or one that a run sent.",
     "context": "Show which files are packed into the prompt of a step, and why.",
+    "deps": "Show which components import each other, and which needs are missing.",
     "test": "Test workflows with scripted or recorded agents.",
     "runs": "List the runs of this project, newest first.",
     "show": "Show a run: its steps, open questions and next commands.",
@@ -54,12 +55,16 @@ COMMANDS: Final = {
     "approve": "Approve what a run is waiting for.",
     "reject": "Reject what a run is waiting for, with a reason.",
     "answer": "Answer a question with a value.",
+    "notify": "Show or test the channels that tell people about runs.",
     "guide": "Send guidance to the agents of a run.",
     "signal": "Send a signal that a run is waiting for.",
     "jump": "Return a running run to an earlier step.",
     "pause": "Pause a run after its active attempts finish.",
     "cancel": "Cancel a run; its `finally` steps still run.",
     "serve": "Resume parked runs when they are due.",
+    "ui": "Open the pages of this project in the browser.",
+    "mcp": "Give your own assistant tools for the runs of this project.",
+    "acp": "Use workflows as an agent in an editor.",
     "worker": "Perform attempts of runs on a cluster.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
@@ -75,10 +80,10 @@ COMMANDS: Final = {
 }
 GROUPS: Final = {
     "author": frozenset(
-        "init validate resolve convert graph plan simulate prompt context test schema roles".split()
+        "init validate resolve convert graph plan simulate prompt context deps test schema roles".split()
     ),
-    "run": frozenset("demo run resume take raise rerun fork watch run-step serve worker".split()),
-    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
+    "run": frozenset("demo run resume take raise rerun fork watch run-step serve worker ui mcp acp".split()),
+    "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox notify".split()),
     "inspect": frozenset(
         "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
     ),
@@ -86,13 +91,16 @@ GROUPS: Final = {
 """The folder in which the module of a command is."""
 MODULES: Final = {"raise": "raise_limit"}
 """Commands whose name is a word of Python."""
+ALIASES: Final = {"analyze-deps": "deps"}
+"""Other names of commands, which are not listed."""
 HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo rerun fork run-step watch serve",
-    "Watch": "runs logs events",
-    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
+    "Watch": "ui runs logs events",
+    "Decide": "inbox reject answer apply take raise guide signal jump pause cancel notify",
     "Look back": "diff costs report metrics history memory export verify",
-    "Write and check workflows": "validate plan simulate test graph prompt context resolve convert roles schema",
+    "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
+    "Assistants and editors": "mcp acp",
     "Agents and the machine": "agents doctor worker gc",
 }
 """What `podium --help` lists, in this order."""
@@ -109,6 +117,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module = _imported(module_of(cmd_name))
@@ -118,7 +127,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] in COMMANDS or args[0].startswith("-"):
+        if args[0] in COMMANDS or args[0] in ALIASES or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         # Imported here: most calls name a command that exists.
         from podium.workflow.problems import nearest

@@ -24,6 +24,7 @@ _Command: TypeAlias = (
     | events.RunPaused
     | events.RunResumed
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.JumpAsked
     | events.RunRecovered
@@ -125,6 +126,8 @@ def _command(event: _Command) -> str:
             return f"command   {'pause' if isinstance(event, events.RunPaused) else 'resume'}{_by(event.by)}"
         case events.GuidanceGiven():
             return f'command   guidance{_by(event.by)}: "{one_line(event.text)}"'
+        case events.NoteLeft():
+            return f'command   note{_by(event.by)} for {event.to}: "{one_line(event.text)}"'
         case events.LimitRaised():
             owner = f" of {event.ledger}" if event.ledger else ""
             return f"command   limit {event.unit}{owner} raised to {event.to}{_by(event.by)}"

@@ -36,6 +36,7 @@ _Ordinary: TypeAlias = (
     | events.RunPaused
     | events.RunResumed
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepReopened
     | events.AttemptQueued
@@ -60,6 +61,7 @@ _WithoutDetails: TypeAlias = (
     | events.RunResumed
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.StepReopened
@@ -89,6 +91,7 @@ _WithoutTransition: TypeAlias = (
     | events.RunRecovered
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.StepReopened

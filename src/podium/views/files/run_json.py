@@ -214,6 +214,8 @@ def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
         "base": comparison_base(view, pending) if pending.actions else pending.base,
         "tree": pending.tree,
         "name": pending.name,
+        "rule": pending.rule,
+        "presence": pending.presence,
         "why": failure_before(view, pending),
         "folder": hand_folder(view, pending),
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from podium.core.types import Millis
+from podium.views.files.summary_history import history_lines
 from podium.views.files.summary_outputs import (
     audits_of,
     consensus,
@@ -71,6 +72,7 @@ def summary_text(view: RunView, shows: SummaryParts = EVERYTHING) -> str:
         _table("People", ("question", "answer", "by", "text"), _people(view)),
         _table("Advice", ("question", "rule", "decision", "by", "reason"), _advice(view)),
         _cost(view),
+        _earlier(view),
         *(_tokens(view) if shows.tokens else ()),
         _final(view, shows),
         _result(view),
@@ -166,6 +168,11 @@ def _advice(view: RunView) -> Iterator[tuple[str, ...]]:
 def _cost(view: RunView) -> str:
     limits = [f"- {limit_text(limit)}" for limit in view.limits]
     return "\n".join(["## Cost", "", f"{usage_text(view)}.", *limits])
+
+
+def _earlier(view: RunView) -> str:
+    lines = [f"- {line}" for line in history_lines(view)]
+    return "\n".join(["## Compared with earlier runs", "", *lines]) if lines else ""
 
 
 def _phases(view: RunView, shows: SummaryParts) -> Iterator[str]:

@@ -149,6 +149,7 @@ def _ended(row: AttemptRow, event: events.AttemptEnded, result: Mapping[str, Any
         likeness=event.similarity_percent,
         sandbox=_name(result, "sandbox"),
         tree=event.tree,
+        prompt=_name(result, "instructions"),
     )
 
 

@@ -50,7 +50,11 @@ class PeopleReader:
         if event.reused:
             return
         self.touched += 1
-        self.answers.append(AnswerRow(event.path, seq, event.at, event.action, event.by or None, event.tree))
+        self.answers.append(
+            AnswerRow(
+                event.path, seq, event.at, event.action, event.by or None, event.tree, event.how or None
+            )
+        )
 
     @property
     def asked_people(self) -> int:

@@ -17,7 +17,7 @@ from podium.core.types import Address, Millis
 from podium.views.history.attempts import AttemptReader
 from podium.views.history.judging import JudgeReader
 from podium.views.history.people import PeopleReader
-from podium.views.history.rows import TABLES, RunRow, RunRows
+from podium.views.history.rows import TABLES, ChoiceRow, RunRow, RunRows, TrialRow
 from podium.views.history.visits import visits_of
 from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import RunView
@@ -58,6 +58,8 @@ def project_run(
         "finding": judges.findings(view),
         "question": people.questions(),
         "answer": people.answers,
+        "choice": _choices_of(log[0]),
+        "trial": _trial_of(log[0]),
     }
     agents = [row for row in attempt_rows if not row.reused]
     row = RunRow(
@@ -97,6 +99,20 @@ def _facts_of(started: events.RunStarted) -> dict[str, Any]:
         "base": facts.base or None,
         "continues": facts.continues or None,
     }
+
+
+def _choices_of(started: events.RunStarted) -> list[ChoiceRow]:
+    return [
+        ChoiceRow(each.step, each.policy, each.agent, each.standard, each.why, each.chance, each.as_of)
+        for each in started.run.chosen
+    ]
+
+
+def _trial_of(started: events.RunStarted) -> list[TrialRow]:
+    trial = started.run.trial
+    if trial is None:
+        return []
+    return [TrialRow(trial.suite, trial.experiment, trial.case, trial.arm, trial.number, trial.position)]
 
 
 def _end_of(view: RunView) -> dict[str, Any]:

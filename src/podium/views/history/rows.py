@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_type_hints
 
 from podium.core.json_text import compact_json
 
-ROWS_VERSION: Final = 1
+ROWS_VERSION: Final = 2
 """Of the rows that a log gives; after a change, stored rows are made again from the logs that are still there."""
 
 
@@ -124,6 +124,8 @@ class AttemptRow(NamedTuple):
     likeness: int | None
     sandbox: str | None
     tree: str | None
+    prompt: str | None
+    """A hash of the role and the template of the prompt: equal for equal instructions."""
 
 
 class GateRow(NamedTuple):
@@ -198,6 +200,31 @@ class AnswerRow(NamedTuple):
     action: str
     who: str | None
     tree: str | None
+    how: str | None
+    """terminal, command, file, web and so on."""
+
+
+class ChoiceRow(NamedTuple):
+    """The agent of a step with `agent: auto`."""
+
+    path: str
+    policy: str
+    chosen: str
+    standard: str
+    why: str
+    chance: float
+    as_of: int
+
+
+class TrialRow(NamedTuple):
+    """The place of a run in an experiment of `podium compare`."""
+
+    suite: str
+    experiment: str
+    case_name: str
+    arm: str
+    number: int
+    position: int
 
 
 class Table(NamedTuple):
@@ -225,8 +252,18 @@ TABLES: Final[Mapping[str, Table]] = {
     "finding": Table(FindingRow, ("review", "reviewer", "id")),
     "question": Table(QuestionRow, ("path",)),
     "answer": Table(AnswerRow, ("path", "seq")),
+    "choice": Table(ChoiceRow, ("path",)),
+    "trial": Table(TrialRow, ("suite",)),
 }
 """The tables whose rows belong to a run."""
+ADDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "attempt": ("prompt",),
+    "answer": ("how",),
+    "choice": (),
+    "trial": (),
+}
+"""Columns and tables that came with version 2 of the rows. They do not count in a hash while they are empty, so that rows
+of version 1 keep theirs."""
 
 
 class RunRows(NamedTuple):
@@ -239,8 +276,21 @@ class RunRows(NamedTuple):
     @property
     def sum(self) -> str:
         """A hash of all values."""
-        value = [list(self.run), {name: [list(row) for row in rows] for name, rows in self.tables.items()}]
+        tables = {
+            name: [_hashed(name, row) for row in rows]
+            for name, rows in self.tables.items()
+            if rows or name not in ADDED
+        }
+        value = [list(self.run), tables]
         return hashlib.sha256(compact_json(value).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _hashed(table: str, row: Any) -> list[Any]:
+    values = list(row)
+    for _ in ADDED.get(table, ()):
+        if values[-1] is None:
+            values.pop()
+    return values
 
 
 ColumnType: TypeAlias = tuple[type, bool]

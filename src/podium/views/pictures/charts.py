@@ -130,7 +130,7 @@ def tone_of(attempt: AttemptView) -> Tone:
         return "running"
     if attempt.passed:
         return "passed"
-    return "idle" if attempt.kind in ("cancelled", "lost") else "failed"
+    return "idle" if attempt.kind in ("cancelled", "lost", "asked") else "failed"
 
 
 def _bar(attempt: AttemptView, axis: Axis, y: int, now: Millis) -> str:

@@ -20,7 +20,7 @@ from podium.views.pictures.channels import place_graph
 from podium.views.pictures.figure import Box, BoxKind, Figure, Line, Point, Row, RowKind
 from podium.views.pictures.states import NodeState
 from podium.views.plain import cells, cut_to_cells, one_line
-from podium.views.text.graph import describe_verb
+from podium.views.text.graph import describe_verb, uses
 
 WIDEST: Final = 44
 """The longest text of a box, in cells; a longer one is cut."""
@@ -137,6 +137,7 @@ def _head(
     hidden = len(_inner_steps(step))
     if inner is None and hidden:
         rows.append(("note", plural(hidden, "step"), path))
+    rows += [("note", text, path) for text in uses(step)]
     if step.when is not None:
         rows.append(("note", "only if its condition holds", path))
     return rows

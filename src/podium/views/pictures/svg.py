@@ -33,7 +33,8 @@ _PAPER: Final = (("#1f2328", "#ffffff", "#8c959f", "#a06000"), ("#e6edf3", "#0d1
 """Text, ground, lines and ways back, in both schemes."""
 
 
-def _scheme(number: int) -> str:
+def scheme(number: int) -> str:
+    """The colours as custom properties: 0 is the light scheme, 1 the dark one."""
     ink, paper, line, jump = _PAPER[number]
     tones = "".join(
         f"--{tone}:{colours[number][0]};--{tone}-ground:{colours[number][1]};"
@@ -43,8 +44,8 @@ def _scheme(number: int) -> str:
 
 
 STYLE: Final = (
-    f":root{{color-scheme:light dark;{_scheme(0)}}}"
-    f"@media (prefers-color-scheme:dark){{:root{{{_scheme(1)}}}}}"
+    f":root{{color-scheme:light dark;{scheme(0)}}}"
+    f"@media (prefers-color-scheme:dark){{:root{{{scheme(1)}}}}}"
     ".picture{font:13px system-ui,sans-serif}"
     ".picture text{fill:var(--ink)}"
     ".picture .box rect{fill:var(--paper);stroke:var(--line)}"

@@ -16,6 +16,7 @@ _Ignored: TypeAlias = (
     | events.RunResumed
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepEntered
     | events.StepExpanded

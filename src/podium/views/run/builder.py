@@ -10,7 +10,6 @@ from podium.core.addresses import ROOT
 from podium.core.events import Event
 from podium.core.payloads import Rebase, rebase_in
 from podium.core.types import IN_PLACE, MEMORY_FACTS, Address, MicroUsd, Millis, Tree
-from podium.fast_dataclass import replacer
 from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader, charged, new_worker
 from podium.views.run.freshness import Freshness
@@ -23,6 +22,7 @@ from podium.views.run.view import (
     StepView,
     ViewStatus,
     asked_question,
+    with_end,
     with_guidance,
 )
 from podium.views.run.why import Cause, attempt_cause, end_cause, first_sentence, memory_after, worst_cause
@@ -52,6 +52,7 @@ _Ignored: TypeAlias = (
     | events.CancelAsked
     | events.AttemptTaken
     | events.LimitRaised
+    | events.NoteLeft
     | events.FactsAsked
     | events.FactsFound
     | events.JoinQueued
@@ -59,13 +60,6 @@ _Ignored: TypeAlias = (
     | events.JumpOrdered
     | events.JumpAsked
     | events.CancelOrdered
-)
-
-
-_ended: Final = replacer(
-    StepView,
-    *("status", "outcome", "reason", "message", "exit", "degraded", "ended", "result"),
-    *("score", "tree", "cause"),
 )
 
 
@@ -165,6 +159,7 @@ class RunViewBuilder:
             cause=self._run_cause(),
             raised=() if started is None else started.run.raised,
             memories=dict(self._memories),
+            facts=None if started is None else started.run,
             series=series_view(started, ended, total),
         )
 
@@ -252,11 +247,11 @@ class RunViewBuilder:
             case events.AttemptGuided():
                 self._guide(event.path, event.attempt, event.text, refused=event.refused)
             case events.AttemptQueued():
-                step = self._steps[event.path]
-                is_repair = event.why == "repair"
+                step, is_repair = self._steps[event.path], event.why == "repair"
                 changes: dict[str, Any] = {
                     "repairs": step.repairs + is_repair,
                     "repairing": step.repairing + 1 if is_repair else 0,
+                    "replied": tuple(reply.to for reply in event.replies),
                 }
                 if event.why == "fallback":
                     changes["passed_over"] = (*step.passed_over, as_text(step.result.get("message")))
@@ -303,7 +298,7 @@ class RunViewBuilder:
             case events.TimerFired():
                 paused = self._pending.get(event.path)
                 if paused is not None and paused.kind in ("quota", "retry"):
-                    del self._pending[event.path]
+                    self._pending.pop(event.path)
                     # A block has no worker of its own: its children are entered now.
                     worked = self._steps[event.path].worked
                     self._change(event.path, status="queued" if worked else "running")
@@ -369,7 +364,7 @@ class RunViewBuilder:
             if cause is not None:
                 self._blamed[event.path] = cause
             return
-        self._steps[event.path] = _ended(
+        self._steps[event.path] = with_end(
             step,
             status="ended",
             outcome=event.outcome,

@@ -21,7 +21,8 @@ from podium.core.ledger import working_time
 from podium.core.model import Agent, Call, Human, Labels, Wait
 from podium.core.queries.disputes import disputes_shown_to
 from podium.core.queries.graph import NO_VERDICT, PRICE, actions_of
-from podium.core.state import Instance, Leaf, State, is_parkable
+from podium.core.queries.pending import is_parkable
+from podium.core.state import Instance, Leaf, State
 from podium.core.types import Millis
 from podium.views.format import first_of
 from podium.views.plain import one_line, visible
@@ -149,6 +150,8 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         base=leaf.place.base,
         tree=request.tree,
         choices=step.output.choices if kind == "question" else (),
+        rule=request.rule,
+        presence=request.presence,
     )
 
 

@@ -19,6 +19,7 @@ _Ignored: TypeAlias = (
     | events.AttemptLost
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.StepReopened

@@ -20,6 +20,7 @@ _Ignored: TypeAlias = (
     | events.RunEnded
     | events.CancelAsked
     | events.GuidanceGiven
+    | events.NoteLeft
     | events.LimitRaised
     | events.StepExpanded
     | events.StepReopened

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAli
 
 from podium.core.addresses import ROOT, without_visit
 from podium.core.events import ApprovalAsked
-from podium.core.payloads import RaisedLimit, Verdict
+from podium.core.payloads import RaisedLimit, RunFacts, Verdict
 from podium.core.types import ACTIONS, Address, MicroUsd, Millis, Outcome, Role, RunStatus, Tree
 from podium.errors import ConfigurationError
-from podium.fast_dataclass import dataclass, quick
+from podium.fast_dataclass import dataclass, quick, replacer
 from podium.views.run.labels import labelled, native_address
 from podium.views.run.why import Cause, cause_line
 
@@ -90,6 +90,8 @@ class StepView:
     repairing: int = 0
     """How many answer repairs the newest attempt consists of; 0 if it is not a repair."""
     guidance: tuple[GuidanceView, ...] = ()
+    replied: tuple[str, ...] = ()
+    """The members of the team with whose replies the newest attempt goes on."""
 
     if TYPE_CHECKING:
 
@@ -139,6 +141,13 @@ class StepView:
         return self.path.count("/") + self.path.count("[") + (self.role == "gates")
 
 
+with_end: Final = replacer(
+    StepView,
+    *("status", "outcome", "reason", "message", "exit", "degraded", "ended", "result"),
+    *("score", "tree", "cause"),
+)
+
+
 def with_guidance(
     step: StepView, attempt: int, texts: Iterable[str], givers: Mapping[str, str], refused: str | None
 ) -> tuple[GuidanceView, ...]:
@@ -175,6 +184,10 @@ class Pending(NamedTuple):
     """The name of the signal."""
     choices: tuple[str, ...] = ()
     """The values that a question takes, if they are listed."""
+    rule: str = ""
+    """The rule of a policy that asks, in words."""
+    presence: bool = False
+    """Whether an answer needs the proof that a person is present."""
 
 
 class AgentView(NamedTuple):
@@ -254,6 +267,8 @@ class RunView(NamedTuple):
     """The variables of the run by the names that its author uses, as far as they have values."""
     folder: str = ""
     """The folder of the run, if its files are written."""
+    facts: RunFacts | None = None
+    """What was fixed when the run started."""
     series: SeriesView | None = None
     """Set if it continues another run as a new one, or is continued so."""
 
@@ -375,6 +390,8 @@ def asked_question(event: ApprovalAsked, step: StepView) -> Pending:
         approvals=event.approvals,
         base=step.base,
         tree=event.tree,
+        rule=event.rule,
+        presence=event.presence,
     )
 
 

@@ -66,7 +66,9 @@ def _inside(path: Address, owner: Address) -> str:
 
 def attempt_cause(event: AttemptEnded) -> Cause | None:
     """Why an attempt failed; None if it succeeded, before its gates have run."""
-    if event.kind in ("ok", "cancelled") and (event.verdict is None or event.verdict.decision == "approve"):
+    if event.kind in ("ok", "asked", "cancelled") and (
+        event.verdict is None or event.verdict.decision == "approve"
+    ):
         return None
     text = _verdict_text(event.verdict) or result_text(event.result or NOTHING) or event.reason or event.kind
     return Cause(event.path, _REASONS.get(text, text), ended=event.at, rank=_rank(event.verdict))

@@ -49,8 +49,18 @@ def describe(step: model.Step) -> str:
     for entry in step.retry.upgrade:
         names = " ".join(filter(None, (entry.agent, entry.model)))
         extras.append(f"after {plural(entry.after, 'failure')}: {names}")
+    extras += uses(step)
     text = describe_verb(verb)
     return f"[{text}]" + (f"  {'; '.join(extras)}" if extras else "")
+
+
+def uses(step: model.Step) -> Iterator[str]:
+    """What a step reads that is not among the files of the run."""
+    if step.memory:
+        yield f"memory {step.memory}"
+    base = step.settings.base
+    if base is not None:
+        yield f"at {base if isinstance(base, str) else '...'}"
 
 
 def _rule(verb: model.Verb) -> Iterator[str]:
@@ -77,7 +87,7 @@ def describe_verb(verb: model.Verb) -> str:
         case model.Check():
             return "check"
         case model.Wait():
-            return f"wait for {verb.what}"
+            return f"wait for {verb.what}{_polled(verb)}"
         case model.Set():
             return "set " + ", ".join(name for name, _ in verb.values)
         case model.Continue():
@@ -106,6 +116,12 @@ def describe_verb(verb: model.Verb) -> str:
             return "gates"
         case _:
             assert_never(verb)
+
+
+def _polled(verb: model.Wait) -> str:
+    argv = verb.detail.get("argv", ()) if verb.what == "poll" else ()
+    words = " ".join(part if isinstance(part, str) else "..." for part in argv[:4])
+    return f" {words}" if words else ""
 
 
 def _members(verb: model.Members | model.Review) -> str:
@@ -159,6 +175,7 @@ def _label(step: model.Step) -> Iterator[str]:
     yield describe_verb(step.verb)
     if step.gates is not None and isinstance(step.gates.verb, model.Gates):
         yield f"gates: {', '.join(gate.name for gate in step.gates.verb.members)}"
+    yield from uses(step)
 
 
 def as_dot(workflow: model.Workflow) -> str:

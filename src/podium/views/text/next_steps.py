@@ -35,6 +35,8 @@ def background(view: RunView, pending: Pending) -> Iterator[str]:
     why, folder = failure_before(view, pending), hand_folder(view, pending)
     if pending.kind == "advice" and pending.about:
         yield f"the rule: {one_line(pending.about.removeprefix(TO_A_PERSON), 300)}"
+    if pending.rule:
+        yield f"asked by {one_line(pending.rule, 300)}"
     if why:
         yield f"the last attempt failed: {why}"
     if folder:

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.views.format import clock, duration
-from podium.views.plain import as_text, harmless, one_line, short_id, wrapped
+from podium.views.plain import STYLE, as_text, cells, cut_to_cells, harmless, one_line, short_id, wrapped
 from podium.views.run.advice import advice_in
 from podium.views.run.features import features_of
 from podium.views.run.labels import labelled
@@ -296,8 +296,10 @@ def hint_lines(
             )
 
 
-def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = no_paint) -> Iterator[str]:
-    """A header, and one line per run."""
+def list_lines(
+    views: Iterable[RunView], now: Millis, paint: Paint = no_paint, width: int | None = None
+) -> Iterator[str]:
+    """A header, and one line per run, which ends with the question that the run waits with."""
     rows = tuple(views)
     names = max((len("workflow"), *(len(view.workflow) for view in rows)))
     words = max((len("status"), *(len(view.status) for view in rows)))
@@ -313,4 +315,8 @@ def list_lines(views: Iterable[RunView], now: Millis, paint: Paint = no_paint) -
         line = (
             f"{view.run:<{ids}}  {status}  {view.workflow:<{names}}  {began:<16}  {took:>7}  {run_cost(view)}"
         )
-        yield f"{line}{series}"
+        questions = "; ".join(one_line(each.question, 300) for each in view.pending if each.actions)
+        asks = f"  ?? {questions}" if questions else ""
+        if width is not None:
+            asks = cut_to_cells(asks, max(0, width - cells(STYLE.sub("", f"{line}{series}"))))
+        yield f"{line}{series}{paint(asks, 'wait')}"

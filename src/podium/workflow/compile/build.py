@@ -1,10 +1,11 @@
 """Compiles a feature to blocks and loops: first the interfaces, then the phases with their components.
 
 feature                 block that defines `feature` and `interfaces`
-  interfaces            writes their files
+  interfaces            writes their files, if no phase that waits for earlier ones has any
   phases                for_each phase, in the order of the barriers
     phase               block
       design            answers with the phase in detail, if the build has one
+      interfaces        otherwise: writes those that hold in this phase
       components        for_each component, in the order of their needs
         component       the step as written
 """
@@ -56,8 +57,10 @@ class Plan:
 
     @property
     def interfaces(self) -> Mapping[str, Any] | None:
-        """All interfaces, if no design can add to them."""
+        """All interfaces, if they are known and hold from the start."""
         if self.data is None or self.raw.design is not None:
+            return None
+        if feature_functions.has_later_interfaces(self.data):
             return None
         return feature_functions.interfaces(self.data)
 
@@ -67,10 +70,10 @@ def build_step(
 ) -> Step:
     data = context.source.feature_data(raw)
     plan = Plan(context, raw, width, compile_step, context.source.feature(raw), data)
-    interfaces = None if data is None else feature_functions.interfaces(data)
+    interfaces = plan.interfaces
     children = [_phases(plan)]
-    if interfaces is None or interfaces:
-        children.insert(0, _write(interfaces))
+    if interfaces:
+        children.insert(0, Step("interfaces", Write(freeze(interfaces)), touches=_files_of(interfaces)))
     visible = Call("_interfaces", (_FEATURE,)) if interfaces is None else freeze(interfaces)
     return Step(
         name=name,
@@ -93,13 +96,8 @@ def _sequence(*steps: Step, output: Value = None) -> Block:
     return Block(kind="seq", steps=steps, output=output, index=index)
 
 
-def _write(interfaces: Mapping[str, Any] | None) -> Step:
-    """The step that writes the interfaces; it may change only their files."""
-    if interfaces is not None:
-        return Step(
-            "interfaces", Write(freeze(interfaces)), touches=tuple(feature_functions.files(interfaces))
-        )
-    return Step("interfaces", Write(_INTERFACES), touches=Call("_files", (_INTERFACES,)))
+def _files_of(interfaces: Mapping[str, Any]) -> tuple[Value, ...]:
+    return tuple(feature_functions.files(interfaces))
 
 
 def _phases(plan: Plan) -> Step:
@@ -124,15 +122,19 @@ def _phases(plan: Plan) -> Step:
 
 
 def _phase(plan: Plan) -> Iterator[Step]:
-    if plan.raw.design is None:
+    """The steps of a phase; `interfaces` are those that hold in it."""
+    phase: Node = _PHASE
+    locked: Node = Field(_PHASE, "locked")
+    if plan.raw.design is not None:
+        yield _design(plan, plan.raw.design)
+        phase = Call("_designed", (_PHASE, Field(Field(Name("steps"), "design"), "output")))
+        locked = Field(phase, "interfaces")
+    elif plan.interfaces is not None:
         yield _components(plan, _PHASE)
         return
-    yield _design(plan, plan.raw.design)
-    answer = Field(Field(Name("steps"), "design"), "output")
-    detailed = Call("_designed", (_PHASE, answer))
-    names = (("interfaces", Field(detailed, "interfaces")),)
-    yield replace(_write(None), parameters=names)
-    yield replace(_components(plan, detailed), parameters=names)
+    names = (("interfaces", locked),)
+    yield Step("interfaces", Write(_INTERFACES), touches=Call("_files", (_INTERFACES,)), parameters=names)
+    yield replace(_components(plan, phase), parameters=names)
 
 
 def _design(plan: Plan, raw: RawStep) -> Step:
@@ -179,7 +181,7 @@ def _interface_files(plan: Plan) -> tuple[Value, ...]:
     interfaces = plan.interfaces
     if interfaces is None:
         return (Call("_files", (_INTERFACES,)),)
-    return tuple(feature_functions.files(interfaces))
+    return _files_of(interfaces)
 
 
 def _checks(plan: Plan) -> tuple[Step, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core.model import Command, Fields, Git, Human, Oversight, Tests, Wait
+from podium.core.model import Command, Fields, Git, Human, Tests, Wait
+from podium.core.policy import Oversight
 from podium.core.types import Millis
 from podium.workflow.compile.values import CompileContext, present_fields
 from podium.workflow.defaults import POLL_EVERY
@@ -56,8 +57,7 @@ def human(context: CompileContext, raw: StepOrGate, *, answers: bool) -> Human:
 
 def oversight(context: CompileContext, raw: StepOrGate, *, default: str) -> Oversight:
     """Notifications go to the step's channels, else to the file's."""
-    common = context.source.file.notify
-    channels = raw.notify if raw.notify is not None else (common if isinstance(common, tuple) else ())
+    channels = raw.notify if raw.notify is not None else context.source.file.notify
     return Oversight(
         level=context.value(raw.level or default, raw.at("level")),
         by=context.names(raw.by, raw.at("by")),
@@ -70,6 +70,7 @@ def oversight(context: CompileContext, raw: StepOrGate, *, default: str) -> Over
         else context.duration(raw.escalate.after, raw.escalate.at("after")),
         escalate_to=() if raw.escalate is None else context.names(raw.escalate.to, raw.escalate.at("to")),
         show=context.values(raw.show or (), raw.at("show")),
+        presence=bool(raw.presence),
     )
 
 

@@ -77,19 +77,24 @@ def breaker(raw: parts.Breaker | None) -> Breaker:
 def policies(context: CompileContext) -> Mapping[str, tuple[PolicyRule, ...]]:
     return MappingProxyType(
         {
-            name: tuple(_policy_rule(context, rule) for rule in rules)
+            name: tuple(
+                _policy_rule(context, rule, f"policy {name}, rule {number} of {len(rules)}")
+                for number, rule in enumerate(rules, 1)
+            )
             for name, rules in context.source.file.policies.items()
         }
     )
 
 
-def _policy_rule(context: CompileContext, rule: file.PolicyRule) -> PolicyRule:
+def _policy_rule(context: CompileContext, rule: file.PolicyRule, place: str) -> PolicyRule:
     return PolicyRule(
         level=rule.level,
         when=context.optional(rule.when, rule.at("when")),
         by=context.names(rule.by, rule.at("by")),
         approvals=rule.approvals,
         veto=context.duration(rule.veto, rule.at("veto"), unknown=0) or Millis(0),
+        presence=rule.presence,
+        text=f"{place}: {'no other rule holds' if rule.when is None else rule.when}",
     )
 
 

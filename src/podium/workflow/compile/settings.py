@@ -39,6 +39,7 @@ def settings(context: CompileContext, step: StepOrGate, role: Role | None = None
     own_sandbox = role.sandbox if role is not None else None
     return StepSettings(
         dir=context.value(step.dir, step.at("dir")),
+        base=context.value(step.base, step.at("base")) if isinstance(step, Step) else None,
         env=(*file.env, *context.values(step.env, step.at("env"))),
         secrets=step.secrets,
         network=network(context, step, role),
@@ -133,6 +134,10 @@ def _context(context: CompileContext, *layers: parts.Context | None) -> ContextS
     merged: dict[str, Any] = {}
     for layer in filter(None, layers):
         for key in layer.written_keys():
+            if key == "strategy":
+                # The nearest one counts, whichever form it has.
+                merged |= _strategy(context, layer)
+                continue
             value = context.value(layer.get(key), layer.at(key))
             merged[key] = (*merged.get(key, ()), *value) if isinstance(value, tuple) else value
     if merged and "target" not in merged and "target" in (context.source.file.inputs or {}):
@@ -143,6 +148,13 @@ def _context(context: CompileContext, *layers: parts.Context | None) -> ContextS
     if largest is not None:
         merged["budget"] = min(merged.get("budget", CONTEXT_BUDGET), largest)
     return ContextSettings(**merged)
+
+
+def _strategy(context: CompileContext, layer: parts.Context) -> dict[str, Any]:
+    if isinstance(layer.strategy, parts.StrategyCommand):
+        argv = context.values(layer.strategy.command, layer.strategy.at("command"))
+        return {"strategy": None, "command": argv}
+    return {"strategy": context.value(layer.strategy, layer.at("strategy")), "command": ()}
 
 
 def _merge_maps(context: CompileContext, *layers: Raw | None) -> dict[str, Any]:

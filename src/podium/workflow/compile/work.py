@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final, cast
 
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Value
-from podium.core.model import Agent, Members, Step
-from podium.core.policy import Retry
-from podium.core.step_settings import Prompt, TeamMember
+from podium.core.model import Agent, Human, Members, Step, TeamMember
+from podium.core.policy import NO_LIMITS, Limits, Oversight, Retry
+from podium.core.step_settings import Prompt
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, panel
 from podium.workflow.compile.leaves import command, git, wait
 from podium.workflow.compile.settings import network, output, parameters, settings
 from podium.workflow.compile.step_defaults import retry_layers, timeout
 from podium.workflow.compile.values import CompileContext
-from podium.workflow.defaults import AGENT_RETRY, AGENT_TIMEOUT, COMMAND_TIMEOUT, OTHER_RETRY
-from podium.workflow.schema import parts
+from podium.workflow.defaults import (
+    AGENT_RETRY,
+    AGENT_TIMEOUT,
+    COMMAND_TIMEOUT,
+    OTHER_RETRY,
+    TEAM_MESSAGES,
+)
 from podium.workflow.schema.file import Role
 from podium.workflow.schema.step import Step as RawStep
+from podium.workflow.schema.step import TeamMember as RawMember
 from podium.workflow.workers import Worker, workers_of
+
+HUMAN: Final = "human"
+MEMBER_QUESTION: Final = Prompt("{{ message.sender }} asks you: {{ message.question }}")
+"""What a person who is a member of a team is asked."""
 
 
 def agent_step(context: CompileContext, name: str, raw: RawStep) -> Step:
@@ -91,7 +101,7 @@ def _agent(context: CompileContext, raw: RawStep, worker: Worker) -> Agent:
         stdin=context.value(raw.stdin, raw.at("stdin")),
         fallback=fallback or (),
         estimate=policy.estimate(context, raw.estimate, worker.agent, has_fallback=bool(fallback)),
-        by_hand=worker.agent == "human",
+        by_hand=worker.agent == HUMAN,
         continuity=continuity or 0,
         no_change=_no_change(context, raw, role),
         team=tuple(_team_member(context, name, member) for name, member in (raw.team or {}).items()),
@@ -116,8 +126,31 @@ def _no_change(context: CompileContext, raw: RawStep, role: Role | None) -> Any:
     return "fail" if declared or (declared is None and context.claim is not None) else "pass"
 
 
-def _team_member(context: CompileContext, name: str, raw: parts.TeamMember) -> TeamMember:
-    return TeamMember(name, raw.role, raw.agent, raw.asks, context.values(raw.touches, raw.at("touches")))
+def _team_member(context: CompileContext, name: str, raw: RawMember) -> TeamMember:
+    step = raw.step
+    worker = workers_of(context.source, step)[0]
+    if worker.agent == HUMAN:
+        person = Human(MEMBER_QUESTION, Oversight(level="human"), answers=True)
+        question = Step(name=name, verb=person, timeout=timeout(context, step, None, None))
+        return TeamMember(question, raw.asks, raw.when_done)
+    # Like a reviewer, a member that declares no files only looks and answers.
+    compiled = worker_step(context, name, step, worker)
+    # Whoever is asked may find that nothing has to be changed.
+    verb = replace(cast("Agent", compiled.verb), no_change="pass")
+    compiled = compiled._replace(verb=verb, limits=worker_limits(context, step), has_worker=False)
+    if compiled.touches is None:
+        compiled = compiled._replace(touches=())
+    return TeamMember(compiled, raw.asks, raw.when_done)
+
+
+def worker_limits(context: CompileContext, raw: RawStep) -> Limits:
+    """The limits of a step's roles, and on top of them its own; a team has a limit on messages in any case."""
+    roles = [worker.known_role for worker in workers_of(context.source, raw)] if raw.verb == "agent" else []
+    base = NO_LIMITS
+    for role in roles:
+        base = policy.limits(context, role.limits if role is not None else None, base)
+    limits = policy.limits(context, raw.limits, base)
+    return replace(limits, messages=TEAM_MESSAGES) if raw.team and limits.messages is None else limits
 
 
 def touches(context: CompileContext, raw: RawStep, role: Role | None) -> tuple[Value, ...] | Node | None:

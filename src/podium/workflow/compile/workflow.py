@@ -26,7 +26,7 @@ from podium.core.model import (
     Target,
     Workflow,
 )
-from podium.core.policy import NO_LIMITS, Count, Limits, PassRule
+from podium.core.policy import Count, PassRule
 from podium.core.step_settings import WorkflowConfig
 from podium.core.types import Outcome
 from podium.workflow.compile import policy
@@ -35,7 +35,7 @@ from podium.workflow.compile.leaves import human
 from podium.workflow.compile.settings import block_output, output
 from podium.workflow.compile.step_defaults import retry_layers
 from podium.workflow.compile.values import CompileContext, freeze
-from podium.workflow.compile.work import agent_step, command_step, git_step, wait_step
+from podium.workflow.compile.work import agent_step, command_step, git_step, wait_step, worker_limits
 from podium.workflow.context import WorkflowSource
 from podium.workflow.defaults import FINALLY_TIMEOUT, OTHER_RETRY
 from podium.workflow.outcomes import possible_failures, runs_parallel
@@ -44,7 +44,6 @@ from podium.workflow.schema.reader import read
 from podium.workflow.schema.routes import Route
 from podium.workflow.schema.step import Step as RawStep
 from podium.workflow.schema.verb_keys import all_steps
-from podium.workflow.workers import workers_of
 
 _TARGET_WORDS: Final = ("next", "end", "fail", "break")
 
@@ -129,7 +128,7 @@ def _config(context: CompileContext) -> WorkflowConfig:
         partials=freeze(context.source.partial_texts()),
         record=freeze(raw.get("record") or {}),
         secrets=freeze(raw.get("secrets") or ()),
-        notify=freeze(raw.get("notify") or ()),
+        notify=context.source.file.notify,
         subject=context.value(context.source.file.subject, ("subject",)),
         works_in_project=workspace is not None and workspace.mode == "inplace",
     )
@@ -198,20 +197,12 @@ def compile_step(context: CompileContext, name: str, raw: RawStep, names: Names)
         needs=tuple(_needs(inner, name, raw, names)),
         needs_rule="all" if raw.needs is None else raw.needs.rule,
         when=inner.optional(raw.when, raw.at("when")),
-        limits=_limits(inner, raw),
+        limits=worker_limits(inner, raw),
     )
 
 
 def with_description(context: CompileContext, raw: RawStep, step: Step) -> Step:
     return step._replace(description=raw.description, log=raw.log, line=context.line(raw.path))
-
-
-def _limits(context: CompileContext, raw: RawStep) -> Limits:
-    roles = [worker.known_role for worker in workers_of(context.source, raw)] if raw.verb == "agent" else []
-    base = NO_LIMITS
-    for role in roles:
-        base = policy.limits(context, role.limits if role is not None else None, base)
-    return policy.limits(context, raw.limits, base)
 
 
 def _needs(context: CompileContext, name: str, raw: RawStep, names: Names) -> Iterator[int]:

@@ -40,7 +40,6 @@ KEYS: Final = (
     "policies",
     "retries",
     "people",
-    "notify",
     "context",
     "defaults",
     "git",
@@ -187,19 +186,7 @@ def _merge_agents(base: Node, top: Node) -> Node:
     return merge_maps(with_value(base, agents) if agents else base, top, merge_replacing)
 
 
-def _select_channels(base: Node, top: Node) -> Node:
-    """A list of channels selects from the map that defines them; otherwise the nearest value wins."""
-    if not isinstance(base.value, Mapping) or not isinstance(top.value, tuple):
-        return merge_replacing(base, top)
-    names = {name: item for item in top.value if (name := text(item))}
-    return replace(
-        top, value={name: base.value.get(name, replace(item, value={})) for name, item in names.items()}
-    )
-
-
-LAYER_RULES: Final[Mapping[str, MergeRule]] = MappingProxyType(
-    {"notify": _select_channels, "agents": _merge_agents}
-)
+LAYER_RULES: Final[Mapping[str, MergeRule]] = MappingProxyType({"agents": _merge_agents})
 
 
 def role_problems(

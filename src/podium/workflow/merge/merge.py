@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -19,8 +19,9 @@ from podium.workflow.merge.sources import NOTHING, Sources, with_layer
 from podium.workflow.merge.switches import apply_switches
 from podium.workflow.merge.templates import merge_templates
 from podium.workflow.problems import Problem
+from podium.workflow.schema.channels import channel_faults
 from podium.workflow.schema.file import Config
-from podium.workflow.schema.reader import read
+from podium.workflow.schema.reader import FieldFault, read
 from podium.workflow.schema.scalars import INSERT
 from podium.workflow.source.nodes import (
     Node,
@@ -115,7 +116,7 @@ def merge(sources: Sources, *, is_child: bool = False) -> Merged:
         *sources.problems,
         *workflow.problems,
         *switched.problems,
-        *(problem for config in sources.bounds for problem in _config_problems(config)),
+        *(problem for config in sources.bounds for problem in config_problems(config)),
         *settings.problems,
         *roles.problems,
         *role_problems(sources.bounds, roles.nodes.values(), command_line=sources.command_line),
@@ -129,10 +130,15 @@ def _agent_keys(file: Node | None) -> frozenset[tuple[str, str]]:
     return frozenset((name, key) for name, agent in agents.items() for key in fields(agent))
 
 
-def _config_problems(config: Node) -> Iterator[Problem]:
+def config_problems(config: Node) -> Iterator[Problem]:
     """Checks a configuration on its own, because a nearer file may hide its mistakes."""
     document = Merged(config)
-    for fault in read(Config, document.value, source=document.source).faults:
+    reading = read(Config, document.value, source=document.source)
+    faults = [*reading.faults]
+    if reading.value is not None and isinstance(reading.value.notify, Mapping):
+        # A channel belongs to no workflow, so nothing else checks it.
+        faults += (FieldFault(2, *fault) for fault in channel_faults(reading.value.notify))
+    for fault in faults:
         yield problem_at(document.origin, fault)
     for unit, value in fields(fields(config).get("limits")).items():
         if isinstance(value.value, str) and INSERT in value.value:

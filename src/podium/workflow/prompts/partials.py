@@ -65,6 +65,19 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
             {"heading": (), "latest": (), "earlier": ()},
             ("latest",),
         ),
+        "notes": Partial("What others left for a worker", {"notes": ()}, ("notes",)),
+        "team": Partial(
+            "Whom a worker may ask, what it was asked, and the replies to its asks",
+            {
+                "name": (),
+                "colleagues": (),
+                "replies": (),
+                "message": ("sender", "question", "files", "so_far", "is_review"),
+                "only_answers": (),
+                "tools": (),
+            },
+            ("message", "replies"),
+        ),
         "files": Partial(
             "The files that `context` includes",
             {

@@ -103,7 +103,7 @@ class Raw:
         return type(self)({**current, **values}, self._path, self._extra)
 
 
-RESERVED: Final = frozenset({"as", "finally", "in", "pass", "path", "set", "while", "with"})
+RESERVED: Final = frozenset({"as", "finally", "for", "in", "pass", "path", "set", "while", "with"})
 """Keys that cannot be attributes, or would hide a Python keyword or a name of `Raw`."""
 
 

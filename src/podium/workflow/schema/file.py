@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
+from podium.workflow.schema.channels import Channel
 from podium.workflow.schema.fields import Raw, Short
 from podium.workflow.schema.parts import (
     Breaker,
@@ -68,6 +69,7 @@ class Agent(Raw):
     price: Price | None = None
     estimate: Estimate | None = None
     stall: Duration | None = None
+    step_tools: bool | None = None
     env: Texts = ()
     max_usd: Number | None = None
     resume: str | Texts | None = None
@@ -109,6 +111,7 @@ class PolicyRule(Raw):
     by: TextList = ()
     approvals: Positive = 1
     veto: DurationText | None = None
+    presence: bool = False
 
 
 class SummaryParts(Raw):
@@ -125,6 +128,7 @@ class Record(Raw):
     stdout: bool | None = None
     reasoning: bool | None = None
     keep: Duration | None = None
+    inboxes: str | None = None
     link: str | None = None
 
 
@@ -161,10 +165,6 @@ class Reviews(Raw):
     dual: bool = False
 
 
-NotifyText: TypeAlias = Texts | dict[str, Any]
-"""Names of channels or, in a configuration, their definitions."""
-
-
 class SharedKeys(Raw):
     """The keys that a workflow shares with configuration files."""
 
@@ -175,7 +175,6 @@ class SharedKeys(Raw):
         EMPTY
     )
     people: dict[str, TextList] = EMPTY
-    notify: NotifyText | None = None
     context: ContextMap | None = None
     defaults: Defaults | None = None
     git: GitPolicy | None = None
@@ -220,6 +219,7 @@ class File(SharedKeys):
     gates: dict[str, Gate] = EMPTY
     strict: bool = False
     subject: str | None = None
+    notify: Texts | None = None
     labels: Labels | None = None
     triggers: dict[str, Trigger] = EMPTY
     switches: Texts = ()
@@ -227,3 +227,6 @@ class File(SharedKeys):
 
 class Config(SharedKeys):
     noun: ClassVar[str] = "configuration"
+
+    notify: Texts | dict[str, Channel] = EMPTY
+    """The channels that messages go to, or the names of those that another configuration defines and this one uses."""

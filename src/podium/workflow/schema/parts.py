@@ -1,6 +1,6 @@
 """Typed maps for keys of a step, a role or a file."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from podium.workflow.schema import fields
 from podium.workflow.schema.fields import Raw, Schema, Short
@@ -165,6 +165,12 @@ Strategy: TypeAlias = Literal[
 ]
 
 
+class StrategyCommand(Raw):
+    noun: ClassVar[str] = "strategy"
+
+    command: Texts
+
+
 class Context(Raw):
     include: Texts | None = None
     always: Texts | None = None
@@ -172,7 +178,7 @@ class Context(Raw):
     diff: bool | None = None
     budget: Tokens | None = None
     max_budget: Tokens | None = None
-    strategy: Strategy | None = None
+    strategy: Strategy | StrategyCommand | None = None
     target: Texts | None = None
     depth: Literal["minimal", "balanced", "full"] | None = None
     earlier: Literal["none", "all"] | None = None
@@ -230,13 +236,6 @@ class Wait(Raw):
     branch: str | None = None
     every: DurationText | None = None
     pending: Ints | None = None
-
-
-class TeamMember(Raw):
-    role: str | None = None
-    agent: str | None = None
-    asks: Texts = ()
-    touches: Texts = ()
 
 
 class Coverage(Raw):

@@ -22,7 +22,6 @@ from podium.workflow.schema.parts import (
     RetryText,
     SandboxMap,
     Script,
-    TeamMember,
     Tests,
     Texts,
     Wait,
@@ -123,6 +122,7 @@ class StepOrGate(Raw):
     show: Texts | None = None
     level: Level | None = None
     veto: DurationText | None = None
+    presence: bool | None = None
     by: TextList | None = None
     approvals: Positive | None = None
     notify: TextList | None = None
@@ -167,6 +167,35 @@ GateList: TypeAlias = tuple[GateText, ...]
 """Gates, or names of gates."""
 
 
+class TeamMember(Raw):
+    """A member of a team: the keys of an agent step that apply to it, and whom it may ask."""
+
+    noun: ClassVar[str] = "member"
+
+    role: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    prompt: str | None = None
+    touches: Globs | None = None
+    protect: Texts = ()
+    tools: Texts | None = None
+    output: OutputText | None = None
+    timeout: DurationText | None = None
+    retry: RetryText | None = None
+    limits: Limits | None = None
+    context: ContextMap | None = None
+    estimate: Estimate | None = None
+    asks: Texts = ()
+    when_done: bool = False
+
+    @property
+    def step(self) -> "Step":
+        """The step that the member does when it is asked."""
+        own = ("asks", "when_done")
+        values = {key: self.get(key) for key in self.written_keys() if key not in own}
+        return Step(values, self.path)
+
+
 class Step(StepOrGate):
     noun: ClassVar[str] = "step"
     verbs: ClassVar[tuple[str, ...]] = VERBS
@@ -209,6 +238,7 @@ class Step(StepOrGate):
     touches: Globs | None = None
     workspace: WorkspaceMap | None = None
     memory: MemoryName | None = None
+    base: str | None = None
     recovery: Literal["rerun", "ask"] | None = None
 
     @cached_property

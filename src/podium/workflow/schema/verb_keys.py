@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from podium.workflow.schema.fields import DocPath
 from podium.workflow.schema.file import File
-from podium.workflow.schema.parts import Git, Wait
+from podium.workflow.schema.parts import Git, StrategyCommand, Wait
 from podium.workflow.schema.reader import FieldFault
 from podium.workflow.schema.scalars import DONE
 from podium.workflow.schema.step import Feature, Gate, Step, StepOrGate
@@ -23,7 +23,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("junit", "coverage", "must_fail_before", "baseline", "exit_codes", "tests"), ("run",)),
     **dict.fromkeys(("of", "min_score", "bar", "phrase", "approve", "verdict"), ("review",)),
     **dict.fromkeys(("show", "approvals", "remind", "escalate"), ("human",)),
-    **dict.fromkeys(("level", "veto", "by", "notify"), ("review", "human")),
+    **dict.fromkeys(("level", "veto", "by", "notify", "presence"), ("review", "human")),
     **dict.fromkeys(
         ("model", "tools", "fallback", "continuity", "team", "no_change", "done"),
         ("agent",),
@@ -41,6 +41,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     "protect": ("agent", "run", *_BLOCK_VERBS),
     "workspace": ("agent", "run", "review"),
     "memory": ("agent", "run"),
+    "base": ("agent", "run"),
     "dir": ("agent", "run", "review", "wait"),
     **dict.fromkeys(("sandbox", "network", "secrets", "env", "recovery"), _PROCESS_VERBS),
     "runs_on": ("agent", "run", "review"),
@@ -195,6 +196,9 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
         yield from _check_literal_prompt(step)
     if step.workspace is not None and step.workspace.hide:
         yield from _check_hide(step)
+    if step.base is not None and step.agent == "human":
+        message = '"base" cannot be used with "agent: human": a person works on the files of the run'
+        yield FieldFault(5, step.at("base"), message)
     if step.memory is not None and step.agent == "human":
         message = '"memory" cannot be used with "agent: human": a person works where no memory is mounted'
         yield FieldFault(5, step.at("memory"), message, "people edit a memory with podium memory edit")
@@ -204,6 +208,9 @@ def _check_modifiers(label: str, step: Step) -> Iterator[FieldFault]:
 
 def _check_hide(step: Step) -> Iterator[FieldFault]:
     """Hiding files needs a workspace of the agent's own."""
+    if step.context is not None and isinstance(step.context.strategy, StrategyCommand):
+        message = "the program of context.strategy reads all files, so it cannot be together with hide"
+        yield FieldFault(5, step.at("context", "strategy"), message, "use a preset")
     place = step.at("workspace", "hide")
     if step.verb != "agent":
         message = f'"hide" belongs to agents: a "{step.verb}" step sees the whole tree'

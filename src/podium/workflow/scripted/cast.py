@@ -46,6 +46,17 @@ class Usage(Raw):
     output: int = 0
 
 
+class AskSpec(Raw):
+    to: str
+    question: str
+    files: tuple[str, ...] = ()
+
+
+class NoteSpec(Raw):
+    text: str
+    to: str = ""
+
+
 class Rule(Raw):
     """What happens at the matching place; anything not set succeeds."""
 
@@ -69,6 +80,10 @@ class Rule(Raw):
     delay: Duration | None = None
     error: Failure | None = None
     blocked: str | None = None
+    ask: tuple[AskSpec, ...] = ()
+    """Whom the worker of a team asks instead of finishing."""
+    so_far: str = ""
+    note: tuple[NoteSpec, ...] = ()
     exit: int | None = None
     action: str | None = None
     by: str | None = None

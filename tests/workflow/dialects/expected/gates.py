@@ -46,7 +46,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         key=SCHEMA,
         text=_schema,
         files={"CLAUDE.md": "Be brief.\n", "app/a": ""},
-        cast="- {match: {step: make}, write: {made.txt: made}}\n",
+        cast="- {match: {step: make}, write: {app/made.txt: made}}\n",
         steps=("make", "done"),
     ),
     Runs(
@@ -59,15 +59,15 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         },
         cast="""
 - match: {step: write_tests, attempt: 1}
-  write: {test/test_index.py: "assert True\\n", .workflow/signals/X-1-done.json: "{}"}
+  write: {phase-4/test/test_index.py: "assert True\\n", .workflow/signals/X-1-done.json: "{}"}
 - match: {step: write_tests/review_tests/reviewer, attempt: 1}
   verdict: {decision: reject, score: 3, findings: [{severity: major, issue: It asserts nothing.}]}
 - match: {step: write_tests, prompt: asserts nothing}
-  write: {test/test_index.py: "import index\\n", .workflow/signals/X-1-done.json: "{}"}
+  write: {phase-4/test/test_index.py: "import index\\n", .workflow/signals/X-1-done.json: "{}"}
 - match: {step: implement, attempt: 1}
-  write: {src/chatcat/index.py: slow, src/chatcat/search.py: x, .workflow/signals/X-2-done.json: "{}"}
+  write: {phase-4/src/chatcat/index.py: slow, phase-4/src/chatcat/search.py: x, .workflow/signals/X-2-done.json: "{}"}
 - match: {step: implement, prompt: exit code 1}
-  write: {src/chatcat/index.py: fast, src/chatcat/search.py: x, .workflow/signals/X-2-done.json: "{}"}
+  write: {phase-4/src/chatcat/index.py: fast, phase-4/src/chatcat/search.py: x, .workflow/signals/X-2-done.json: "{}"}
 """,
         answers=("approve",),
         steps=("write_tests", "implement", "done"),

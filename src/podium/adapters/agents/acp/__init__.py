@@ -25,6 +25,7 @@ AGENT: Final = AgentType(
     name="acp",
     make="podium.adapters.agents.acp.agent:Acp",
     capabilities=Capabilities(
+        step_tools="mcp",
         tools=False,
         continuity="",
         price="unknown",

@@ -22,6 +22,7 @@ from typing import Any, Final
 from podium.adapters.agents.acp import CREDENTIALS
 from podium.adapters.agents.shared.broker import DUMMY_KEY, MODEL_APIS, URL, ModelApi
 from podium.adapters.agents.shared.json_lines import MAX_SUBJECT, Answer, JsonLines, count_of, read_answer
+from podium.adapters.agents.shared.program_keys import OWN_SERVER
 from podium.adapters.agents.shared.settings import wrong
 from podium.adapters.agents.shared.troubles import REJECTIONS, TRUNCATED, not_served, with_stderr
 from podium.core.types import MicroUsd
@@ -68,9 +69,10 @@ STOPS: Final[Mapping[str, tuple[AgentTrouble, str]]] = {
 
 class Acp:
     def prepare(self, request: AgentRequest) -> tuple[ProgramSpec, AcpConversation]:
-        task = {
+        task: dict[str, Any] = {
             "argv": _argv(request),
             "authenticate": request.config.get("authenticate") or "",
+            "servers": _servers(request),
             "allowed": [kind for word in _tools(request) for kind in KINDS[word]],
             "prompt": [text for text in (request.system, request.prompt) if text],
         }
@@ -272,6 +274,15 @@ def _argv(request: AgentRequest) -> list[str]:
     if not request.model and any(MODEL in word for word in words):
         raise wrong(request, "command", f"uses {MODEL}, but no model is set")
     return [word.replace(MODEL, request.model or "") for word in words]
+
+
+def _servers(request: AgentRequest) -> list[dict[str, Any]]:
+    """The tools of the step, in the words of the protocol."""
+    server = request.tool_server
+    if server is None:
+        return []
+    headers = [{"name": "Authorization", "value": f"Bearer {server.token}"}]
+    return [{"type": "http", "name": OWN_SERVER, "url": server.url, "headers": headers}]
 
 
 def _tools(request: AgentRequest) -> tuple[str, ...]:

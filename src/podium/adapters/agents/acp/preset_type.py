@@ -25,6 +25,7 @@ def preset_type(  # each is a fact about one agent, by name
                 "base_url": agent_keys.BASE_URL,
                 "server_tools": agent_keys.SERVER_TOOLS,
             },
+            step_tools="mcp",
             unsupported={
                 "key": f"its program reads its key from {key}; for another one use type acp",
                 "auth": "Podium cannot copy its login; use a key",

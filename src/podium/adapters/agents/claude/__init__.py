@@ -24,6 +24,7 @@ AGENT: Final = AgentType(
     check="podium.adapters.agents.shared.model_list:check_claude",
     make="podium.adapters.agents.claude.agent:Claude",
     capabilities=Capabilities(
+        step_tools="mcp",
         tools=True,
         schema=True,
         continuity="session",

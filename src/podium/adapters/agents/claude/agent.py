@@ -22,7 +22,14 @@ from podium.adapters.agents.claude.messages import user_message
 from podium.adapters.agents.claude.session_file import without_totals
 from podium.adapters.agents.claude.stream import ClaudeConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
-from podium.adapters.agents.shared.program_keys import MCP, check_command, hosts_of, mcp_servers, options
+from podium.adapters.agents.shared.program_keys import (
+    MCP,
+    OWN_SERVER,
+    check_command,
+    hosts_of,
+    mcp_servers,
+    options,
+)
 from podium.adapters.agents.shared.settings import address
 from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
@@ -150,7 +157,7 @@ def _files(request: AgentRequest) -> dict[str, bytes]:
 
 def _mcp_file(request: AgentRequest) -> dict[str, bytes]:
     """The MCP servers, in a file, because an argument could be read by every user of the machine."""
-    servers = {
+    servers: dict[str, dict[str, Any]] = {
         name: {
             "type": "stdio",
             "command": server.argv[0],
@@ -161,6 +168,10 @@ def _mcp_file(request: AgentRequest) -> dict[str, bytes]:
         }
         for name, server in mcp_servers(request).items()
     }
+    own = request.tool_server
+    if own is not None:
+        headers = {"Authorization": f"Bearer {own.token}"}
+        servers[OWN_SERVER] = {"type": "http", "url": own.url, "headers": headers, "alwaysLoad": True}
     return {MCP_FILE: json.dumps({"mcpServers": servers}).encode()} if servers else {}
 
 
@@ -200,7 +211,7 @@ def _command(request: AgentRequest) -> tuple[str, ...]:
 def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
     tools = _offered(request)
     # File tools are not listed as allowed: without that they work in the workspace only, with it they work anywhere.
-    servers = mcp_servers(request)
+    servers = (*mcp_servers(request), *([OWN_SERVER] if request.tool_server is not None else []))
     allowed = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
     allowed += [f"mcp__{name}" for name in servers]
     yield f"--model={request.model or AGENT.model}"
@@ -292,7 +303,7 @@ def _environment(request: AgentRequest) -> dict[str, str]:
         key, url = DUMMY_KEY, URL
     return {
         "CLAUDE_CONFIG_DIR": str(request.home / CONFIG_DIR),
-        **(MCP_VARIABLES if mcp_servers(request) else {}),
+        **(MCP_VARIABLES if mcp_servers(request) or request.tool_server is not None else {}),
         # Otherwise the program refuses this mode to root.
         **({"IS_SANDBOX": "1"} if _permission_mode(request) == BYPASS else {}),
         **({KEY: key} if key else {}),

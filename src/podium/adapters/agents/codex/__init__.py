@@ -26,6 +26,7 @@ AGENT: Final = AgentType(
     make="podium.adapters.agents.codex.agent:Codex",
     # `codex exec` has no list of allowed tools: some features can be disabled, commands cannot.
     capabilities=Capabilities(
+        step_tools="mcp",
         tools=False,
         schema=True,
         images=True,

@@ -29,7 +29,13 @@ from podium.adapters.agents.shared.broker import (
     service,
 )
 from podium.adapters.agents.shared.handover import task_context
-from podium.adapters.agents.shared.program_keys import check_command, hosts_of, mcp_servers, options
+from podium.adapters.agents.shared.program_keys import (
+    OWN_SERVER,
+    check_command,
+    hosts_of,
+    mcp_servers,
+    options,
+)
 from podium.adapters.agents.shared.settings import address, seconds, wrong
 from podium.core.expressions.values import plain_json
 from podium.credentials import key_names, missing
@@ -87,6 +93,7 @@ OPTIONS: Final[Mapping[str, str]] = {
 """What `args` may have: the beginning of each option, and a pattern for the rest."""
 PROXY_VARIABLES: Final = ("HTTPS_PROXY", "NO_PROXY")
 MCP_START_S: Final = 30
+TOKEN_VARIABLE: Final = "PODIUM_TOOLS_TOKEN"  # noqa: S105 (the name of a variable)
 
 
 class Codex:
@@ -298,6 +305,14 @@ def _mcp(request: AgentRequest) -> dict[str, dict[str, Any]]:
             "startup_timeout_sec": MCP_START_S,
         }
         tables[f"mcp_servers.{name}.env"] = dict(server.env)
+    if request.tool_server is not None:
+        tables[f"mcp_servers.{OWN_SERVER}"] = {
+            "url": request.tool_server.url,
+            "bearer_token_env_var": TOKEN_VARIABLE,
+            "default_tools_approval_mode": "approve",
+            "required": True,
+            "startup_timeout_sec": MCP_START_S,
+        }
     return tables
 
 

@@ -10,6 +10,7 @@ AGENT: Final = AgentType(
     name="command",
     make="podium.adapters.agents.command.agent:Command",
     capabilities=Capabilities(
+        step_tools="command",
         tools=False,
         continuity="",
         price="unknown",

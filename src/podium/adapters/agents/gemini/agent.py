@@ -23,6 +23,7 @@ from podium.adapters.agents.gemini import AGENT, CREDENTIALS, terminal
 from podium.adapters.agents.gemini.stream import GeminiConversation
 from podium.adapters.agents.shared.broker import DUMMY_KEY, URL, host_of, is_brokered, service
 from podium.adapters.agents.shared.handover import task_context
+from podium.adapters.agents.shared.program_keys import OWN_SERVER
 from podium.adapters.agents.shared.settings import address, count, wrong
 from podium.credentials import key_names, missing
 from podium.errors import ConfigurationError
@@ -113,7 +114,7 @@ def _system_file(request: AgentRequest) -> str:
 def _files(request: AgentRequest, tools: tuple[str, ...], settings: Mapping[str, Any]) -> dict[str, str]:
     return {
         ".gemini/settings.json": json.dumps(settings, indent=1),
-        ".gemini/allowed.toml": _policy(tools),
+        ".gemini/allowed.toml": _policy(tools, own=_uses_tools(request)),
         # A fixed project name: the program finds conversations by it, and each attempt has another folder.
         ".gemini/projects.json": json.dumps({"projects": {str(request.cwd.resolve()): PROJECT_NAME}}),
         f".gemini/tmp/{PROJECT_NAME}/.project_root": str(request.cwd.resolve()),
@@ -128,6 +129,7 @@ def _program_of(request: AgentRequest, tools: tuple[str, ...], texts: Mapping[st
             f"--model={request.model or AGENT.model}",
             f"--policy={request.home / '.gemini/allowed.toml'}",
             "--extensions=none",
+            *((f"--allowed-mcp-server-names={OWN_SERVER}",) if _uses_tools(request) else ()),
             *(() if request.memory is None else (f"--include-directories={request.memory}",)),
             *(() if session is None else (f"--resume={session.id}",)),
         ),
@@ -175,8 +177,26 @@ def _settings(request: AgentRequest, tools: tuple[str, ...], system: str) -> dic
         "hooksConfig": {"enabled": False},
         "skills": {"enabled": False},
         "experimental": {"enableAgents": False},
-        "mcp": {"allowed": []},
+        **_mcp(request),
     }
+
+
+def _uses_tools(request: AgentRequest) -> bool:
+    """Whether it calls the tools of its step as an MCP server, for which it has to trust the workspace.
+
+    A trusted workspace with settings could start hooks and servers; there the tools are called by `podium-step` only.
+    """
+    return request.tool_server is not None and not request.has_settings
+
+
+def _mcp(request: AgentRequest) -> dict[str, Any]:
+    """The tools of the step are its only MCP server."""
+    server = request.tool_server
+    if server is None or not _uses_tools(request):
+        return {"mcp": {"allowed": []}}
+    headers = {"Authorization": f"Bearer {server.token}"}
+    entry = {"httpUrl": server.url, "headers": headers, "trust": True}
+    return {"mcp": {"allowed": [OWN_SERVER]}, "mcpServers": {OWN_SERVER: entry}}
 
 
 def _thinking(request: AgentRequest) -> dict[str, Any]:
@@ -188,10 +208,12 @@ def _thinking(request: AgentRequest) -> dict[str, Any]:
     return {"modelConfigs": {"customOverrides": [override]}}
 
 
-def _policy(tools: tuple[str, ...]) -> str:
+def _policy(tools: tuple[str, ...], *, own: bool) -> str:
     names = ", ".join(f'"{name}"' for name in tools)
     # A second rule, because `allowRedirection` is valid for the shell only; without it a ">" would ask a person.
     rule = f'[[rule]]\ntoolName = [{names}]\ndecision = "allow"\npriority = 900\n'
+    if own:
+        rule += f'\n[[rule]]\nmcpName = "{OWN_SERVER}"\ntoolName = "*"\ndecision = "allow"\npriority = 900\n'
     if "run_shell_command" not in tools:
         return rule
     return f'{rule}\n[[rule]]\ntoolName = "run_shell_command"\ndecision = "allow"\npriority = 901\nallowRedirection = true\n'
@@ -204,7 +226,8 @@ def _environment(request: AgentRequest) -> dict[str, str]:
         **dict.fromkeys(REPORT_LIMITS, MAX_REPORTED),
         KEY: DUMMY_KEY if is_brokered(request) else request.env.get(_key(request.config), ""),
         "GEMINI_CLI_HOME": str(home),
-        "GEMINI_CLI_TRUST_WORKSPACE": "false",
+        # It starts no MCP server in a folder that it does not trust.
+        "GEMINI_CLI_TRUST_WORKSPACE": "true" if _uses_tools(request) else "false",
         # Otherwise it starts a second process, which signals do not reach.
         "GEMINI_CLI_NO_RELAUNCH": "true",
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(home / ".gemini/none.json"),

@@ -9,6 +9,7 @@ AGENT: Final = AgentType(
     name="scripted",
     make="podium.adapters.agents.scripted.agent:Scripted",
     capabilities=Capabilities(
+        step_tools="command",
         tools=True,
         continuity="ignored",
         price="reported",

@@ -183,8 +183,10 @@ def _task(rule: Rule, request: AgentRequest) -> dict[str, Any]:
     elif error is None and rule.exit:
         error = "failed"
     return {
+        # Paths of a cast are those of the tree, as in the simulator, whatever the `dir` of the step.
+        "root": str(request.root or request.cwd),
         "delay_s": (rule.delay or 0) / 1000,
-        "write": dict(rule.write) or ({} if rule.delete or error else _default_files(request)),
+        "write": dict(rule.write) or ({} if rule.delete or rule.ask or error else _default_files(request)),
         "delete": list(rule.delete),
         "remember": {str(_memory_of(request) / name): text for name, text in rule.remember.items()},
         "error": error,
@@ -209,6 +211,8 @@ def _default_files(request: AgentRequest) -> dict[str, str]:
 
 
 def _text(rule: Rule, request: AgentRequest) -> str:
+    if rule.ask or rule.note:
+        return _team_text(rule, request)
     if rule.text is not None:
         return rule.text
     if not rule.has("output"):
@@ -216,6 +220,19 @@ def _text(rule: Rule, request: AgentRequest) -> str:
     if isinstance(rule.output, list) and all(isinstance(line, str) for line in rule.output):
         return "\n".join(rule.output)
     return rule.output if isinstance(rule.output, str) else json.dumps(rule.output, ensure_ascii=False)
+
+
+def _team_text(rule: Rule, request: AgentRequest) -> str:
+    """What a worker tells its team, in the form for agents that answer in text."""
+    asks = [{"to": ask.to, "question": ask.question, "files": list(ask.files)} for ask in rule.ask]
+    notes = [{"text": note.text, "to": note.to} for note in rule.note]
+    answer = (
+        {}
+        if asks
+        else {"answer": rule.output if rule.has("output") else rule.text or f"{request.path} is done"}
+    )
+    words = {"ask": asks, "note": notes, "so_far": rule.so_far}
+    return json.dumps({**{key: value for key, value in words.items() if value}, **answer}, ensure_ascii=False)
 
 
 def _ending(rule: Rule) -> str:
@@ -232,6 +249,8 @@ def _answer(rule: Rule, request: AgentRequest, text: str) -> dict[str, Any]:
         # If a phrase approves, there is no schema of a verdict, and the text of the rule is the whole answer.
         if request.schema is not None or rule.verdict is not None or rule.text is None:
             answer["value"] = _verdict(rule, request)
+    elif rule.ask or rule.note:
+        pass  # The text is the whole answer.
     elif rule.has("output"):
         answer["value"] = rule.output
     elif request.schema is not None:

@@ -16,6 +16,10 @@ MCP: Final = "mcp"
 """The word in `tools` of a role that stands for the tools of the agent's MCP servers."""
 
 
+OWN_SERVER: Final = "podium"
+"""The name of the MCP server with the tools of the step."""
+
+
 @dataclass(frozen=True, slots=True)
 class McpServer:
     """An MCP server that the program starts in its sandbox, and talks to by standard input and output."""

@@ -73,7 +73,7 @@ class GatesFolder:
             answer = next((answer for answer in answers if answer is not None), None)
             if answer is not None:
                 by = answer.by or getpass.getuser()
-                yield Approve(question.path, answer.action, by, answer.text, None, question.tree)
+                yield Approve(question.path, answer.action, by, answer.text, None, question.tree, how="file")
 
     def answer_files(self) -> tuple[Path, ...]:
         endings = tuple(f"-{word}" for word in ACTIONS)

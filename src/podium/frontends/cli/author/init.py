@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.app.author.init import (
+    CiKind,
     Proposal,
+    ci_files,
     languages_of,
     make_targets,
     proposal_data,
     propose,
     template_names,
     write,
+    write_new,
 )
 from podium.app.paths import project_root, user_dir
 from podium.frontends.cli.output import say
@@ -42,11 +45,18 @@ if TYPE_CHECKING:
     help="Role pack to write; repeatable (default: those that fit the project).",
 )
 @click.option("--no-packs", is_flag=True, help="Write no role pack.")
+@click.option(
+    "--ci",
+    type=click.Choice(["github", "gitlab"]),
+    help="Write a template that runs a workflow in CI, and nothing else.",
+)
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of init."
 )
-def command(template: str | None, packs: tuple[str, ...], no_packs: bool, yes: bool, as_json: bool) -> int:
+def command(
+    template: str | None, packs: tuple[str, ...], no_packs: bool, ci: CiKind | None, yes: bool, as_json: bool
+) -> int:
     """Inspect the current project, try what may prove a change, and write a workflow after confirmation.
 
     Each command is run on the last commit, in the sandbox of a gate; only those that work there are proposed, and
@@ -54,6 +64,12 @@ def command(template: str | None, packs: tuple[str, ...], no_packs: bool, yes: b
     Podium's own folder. Packs of roles that fit the project are written as well. The contents of the files: --json.
     """
     project = project_root(Path.cwd())
+    if ci is not None:
+        if template or packs or no_packs or as_json:
+            raise click.UsageError(
+                "--ci writes its own files; leave out --template, --pack, --no-packs and --json"
+            )
+        return _write_ci(project, ci, yes=yes)
     proposal = _proposal(project, template, () if no_packs else packs or None)
     if not as_json:
         _tell(proposal, project)
@@ -66,6 +82,22 @@ def command(template: str | None, packs: tuple[str, ...], no_packs: bool, yes: b
         for path in proposal.files:
             click.echo(str(path))
         say(f"next: podium validate {proposal.workflow}", err=True)
+    return 0
+
+
+def _write_ci(project: Path, ci: CiKind, *, yes: bool) -> int:
+    files = ci_files(ci)
+    for path in files:
+        say(
+            f"{path} is there already and stays as it is" if (project / path).exists() else f"writes {path}",
+            err=True,
+        )
+    if not yes and not _agreed():
+        return 0
+    written, _ = write_new(project, files)
+    for path in written:
+        click.echo(str(path))
+    say("next: put the key of your agents into the secrets of CI; see docs/how-to/run-in-ci.md", err=True)
     return 0
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,8 +19,10 @@ from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.format import count, dollars, duration, plural
 
 if TYPE_CHECKING:
+    from podium.app.author.load import LoadedWorkflow
     from podium.app.forecast.check import Price
     from podium.app.forecast.plan import Plan, PlannedSeries, Range
+    from podium.workflow.schema.triggers import Trigger
 
 SHOW: Final[dict[str, Callable[[float], str]]] = {
     "calls": lambda number: f"{number:.0f}",
@@ -28,6 +30,7 @@ SHOW: Final[dict[str, Callable[[float], str]]] = {
     "usd": dollars,
     "time": duration,
 }
+DAY_MS: Final = 86_400_000
 NAMES = {"calls": "agent calls", "tokens": "tokens", "usd": "cost", "time": "time"}
 
 
@@ -46,6 +49,7 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     run` would refuse to start.
     """
     from podium.app.forecast.plan import plan
+    from podium.app.forecast.plan_json import plan_data
     from podium.app.run.baseline import refusing_gates
     from podium.workflow.test_gates.listing import list_suites
 
@@ -58,10 +62,12 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     refusing = [gate.listed.label for gate in refusing_gates(workflow, values)]
     if as_json:
         listed = [suite._asdict() for suite in suites]
-        data = {**_data(forecast), "test_gates": listed, "green_base_gates": refusing}
+        data = {**plan_data(forecast), "test_gates": listed, "green_base_gates": refusing}
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         _tell(forecast, [suite.described for suite in suites], refusing)
+        for line in _trigger_lines(definition):
+            click.echo(line)
     return 2 if forecast.refusals else 0
 
 
@@ -82,6 +88,8 @@ def _tell(forecast: Plan, suites: list[str], refusing: list[str]) -> None:
         )
     if forecast.series is not None:
         click.echo(f"\n{_series_line(forecast.series)}")
+    for line in _uses_lines(forecast):
+        click.echo(line)
     if suites:
         say(
             f"\nthese gates run tests, so the tests from before the work must pass as well: {', '.join(suites)}"
@@ -102,6 +110,34 @@ def _series_line(series: PlannedSeries) -> str:
     return f"this is one run of a series: {series.step} continues as a new run{bound}; {whole}"
 
 
+def _uses_lines(forecast: Plan) -> Iterator[str]:
+    for name, steps in forecast.memories.items():
+        yield f"\nmemory {name}: used by {', '.join(steps)}, stored when a run passes"
+    for poll in forecast.polls:
+        every = "" if poll.every_s is None else f" every {duration(poll.every_s * 1000)}"
+        most = "" if poll.most is None else f", at most {plural(poll.most, 'time')}"
+        yield f"\n{poll.step} calls {poll.command}{every}{most}"
+
+
+def _trigger_lines(definition: LoadedWorkflow) -> Iterator[str]:
+    """How often a service starts runs, and how often it calls the commands of triggers."""
+    for name, trigger in definition.context.file.triggers.items():
+        every = trigger.every
+        polled = "" if every is None else f", calls its command {plural(DAY_MS // every, 'time')} a day"
+        yield f"\ntrigger {name} ({trigger.source}){polled}: {_per_day(trigger)}"
+
+
+def _per_day(trigger: Trigger) -> str:
+    budget = trigger.per_day
+    if budget is None:
+        return "no budget for a day"
+    limits = [
+        *([] if budget.usd is None else [dollars(int(budget.usd * 1_000_000))]),
+        *([] if budget.runs is None else [plural(budget.runs, "run")]),
+    ]
+    return f"at most {' and '.join(limits)} a day"
+
+
 def _cells(unit: str, row: Range) -> str:
     show = SHOW[unit]
     most = "no bound" if row.most is None else show(row.most)
@@ -120,34 +156,3 @@ def _source(price: Price) -> str:
             return "declared by `estimate`"
         case _:
             return "shipped default"
-
-
-def _data(forecast: Plan) -> dict[str, Any]:
-    scale = {"calls": 1, "tokens": 1, "usd": 1_000_000, "time": 1000}
-    names = {"calls": "calls", "tokens": "tokens", "usd": "cost_usd", "time": "duration_s"}
-    return {
-        "workflow": forecast.workflow,
-        **{
-            names[unit]: {
-                "least": row.least / scale[unit] if scale[unit] > 1 else row.least,
-                "likely": row.likely / scale[unit] if scale[unit] > 1 else row.likely,
-                "most": None if row.most is None else row.most / scale[unit] if scale[unit] > 1 else row.most,
-                "cut": row.cut,
-            }
-            for unit, row in forecast.ranges.items()
-        },
-        "way": list(forecast.way),
-        "estimates": [
-            {
-                "step": name,
-                "tokens": list(price.tokens),
-                "cost_usd": [value / 1_000_000 for value in price.usd],
-                "source": price.source,
-                "attempts": price.attempts,
-                "calls_per_attempt": 1 + forecast.repairs.get(name, 0),
-            }
-            for name, price in forecast.prices.items()
-        ],
-        "refusals": list(forecast.refusals),
-        **({} if forecast.series is None else {"series": forecast.series._asdict()}),
-    }

@@ -16,8 +16,8 @@ from podium.frontends.cli.open_run import opened_project, painter, terminal_widt
 from podium.frontends.cli.output import say
 from podium.ports.clock import wall_clock
 from podium.views.format import duration
-from podium.views.plain import cut_to_cells, harmless, short_id
-from podium.views.run.labels import labelled, labelled_question, labelled_step, labels_in
+from podium.views.plain import cut_to_cells, harmless, one_line, short_id
+from podium.views.run.labels import label_address, labelled, labelled_question, labelled_step, labels_in
 from podium.views.run.why import review_text
 from podium.views.text.costs import run_cost
 from podium.views.text.next_steps import answers_to, look_at, waits_for
@@ -25,6 +25,7 @@ from podium.views.text.terminal import Paint, fit, hint_lines, question_lines
 
 if TYPE_CHECKING:
     from podium.app.query.exhibits import Exhibit
+    from podium.views.evidence.evidence import Evidence
 
 SHOWN_LINES: Final = 20
 
@@ -64,6 +65,21 @@ def _questions(all_projects: bool) -> tuple[Question, ...]:
     return tuple(sorted(questions, key=lambda question: question.pending.since))
 
 
+def _proof_lines(evidence: Evidence) -> Iterator[str]:
+    """Which gates judged exactly the tree of the question, which only others, and what was decided about those."""
+    labels, width = labels_in(evidence.view), terminal_width()
+    for proof in evidence.gates:
+        words = f": {proof.text}" if proof.text and not proof.passed else ""
+        yield f"    {fit(f'{label_address(proof.path, labels)} {proof.outcome} on this tree{words}', width, 4)}"
+    for proof in evidence.gates_before:
+        line = f"{label_address(proof.path, labels)} {proof.outcome} on tree {short_id(proof.tree)}, not on this one"
+        yield f"    {fit(line, width, 4)}"
+    last = evidence.last_decision
+    if last is not None:
+        words = f': "{one_line(last.text, 200)}"' if last.text else ""
+        yield f"    {fit(f'{last.who}: {last.action} on tree {short_id(last.tree)}{words}', width, 4)}"
+
+
 def _exhibit(exhibit: Exhibit, whole: str) -> Iterator[str]:
     """The beginning of what the question is about; `whole` is the command that prints all of it."""
     lines = exhibit.text.splitlines()
@@ -93,6 +109,8 @@ def _lines(question: Question, paint: Paint) -> Iterator[str]:
     if pending.choices:
         yield f"    choices: {', '.join(pending.choices)}"
     look = look_at(view, pending)
+    if question.evidence is not None:
+        yield from _proof_lines(question.evidence)
     # Where `show` names the verdicts, they are among what is shown.
     has_verdicts = any(exhibit.name == "verdicts" for exhibit in question.exhibits)
     for step in () if has_verdicts else (labelled_step(each, labels) for each in question.verdicts):

@@ -43,7 +43,7 @@ def command(  # noqa: PLR0913  # one argument per option
 
     Where the workflow routes a rejection, the work is done again with your feedback; otherwise the run ends
     with exit code 4. A STEP at level `notify` that has already passed is vetoed: an unfinished run goes back to
-    it.
+    it. Where attempts are used up, feedback grants one more; without it, the step fails.
     """
     answer = project.commands.rejection(run, step, by=speaker(by), feedback=feedback, abort=abort, tree=tree)
     return send_command(project, run, answer.message, done=str(answer), as_json=as_json, detach=detach)

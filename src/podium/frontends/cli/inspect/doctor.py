@@ -57,7 +57,7 @@ def command(
 
     For each agent: its program, its version and the tested version, how it logs in, and what is missing. Services
     are asked for their models, which is free. For this machine: Python, SQLite, git, and the sandbox that would
-    apply. For FILE: what each gate starts is looked for inside the sandbox. Values of keys are never printed. Exit
+    apply. For each channel of messages: what is missing; nothing is sent. For FILE: what each gate starts is looked for inside the sandbox. Values of keys are never printed. Exit
     code 1 if FILE could not run or a prompt was not answered.
     """
     if trying and file is None:
@@ -90,8 +90,9 @@ def _check_up(
     from podium.adapters.sandboxes.select import bubblewrap_problem, sandbox_of_level
     from podium.app import doctor
     from podium.app.author.load import open_workflow
+    from podium.app.notify.project_messages import check_channels
     from podium.app.run.preflight import agents_named
-    from podium.wiring import agents_to_list
+    from podium.wiring import agents_to_list, open_channel
 
     settings = parse_settings((), sandbox=sandbox)
     workflow = open_workflow(file or plain, user_dir=user_dir(), settings=settings)
@@ -116,7 +117,10 @@ def _check_up(
         gates, more = _try_before_run(workflow, file, checks, sandbox=sandbox, trying=trying)
         problems = (*problems, *(line for line in more if line not in problems))
     probes = _probe(file or plain, plain.parent, listings, only, sandbox) if probing else ()
-    return doctor.Checkup(machine, tuple(listings), checks, probes, gates, problems, used)
+    channels = check_channels(
+        project_root((file or Path.cwd() / "x").absolute().parent), user_dir(), open_channel
+    )
+    return doctor.Checkup(machine, tuple(listings), checks, probes, gates, problems, used, channels)
 
 
 def _try_before_run(
@@ -180,6 +184,10 @@ def _lines(checkup: Checkup, file: Path | None) -> Iterator[str]:
     if usable:
         yield ""
         yield from (f"{gate.label}: {gate.command}: {_state(gate)}" for gate in usable)
+    if checkup.channels:
+        yield ""
+    for channel in checkup.channels:
+        yield f"channel {channel.name}: {channel.fault or 'ready'}"
     if checkup.problems:
         yield f"\n{file} could not run:"
         yield from (f"  {line}" for line in checkup.problems)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Final
 
 import click
 
 from podium.app.paths import has_runs, project_root
-from podium.frontends.cli.open_run import opened_project, painter
+from podium.frontends.cli.open_run import opened_project, painter, terminal_width
 from podium.frontends.cli.output import say
 from podium.ports.clock import wall_clock
 
@@ -30,12 +31,22 @@ STATUSES: Final = (
 )
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
 @click.option("--workflow", metavar="NAME", help="Only runs of this workflow.")
+@click.option(
+    "--search",
+    metavar="TEXT",
+    default="",
+    help="Only runs with this text in an input, the workflow or the id.",
+)
 @click.option("--all", "all_runs", is_flag=True, help="All runs.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON list; its schema: podium schema --of runs."
 )
-def command(last: int | None, status: str | None, workflow: str | None, all_runs: bool, as_json: bool) -> int:
+def command(
+    last: int | None, status: str | None, workflow: str | None, search: str, all_runs: bool, as_json: bool
+) -> int:
     """List the runs of this project, newest first: id, status, workflow, start (UTC), duration, cost.
+
+    A run that waits for a person is listed with its question.
 
     Other commands take an id, a prefix of one, @2 for the second newest run, or nothing for the newest.
     """
@@ -49,15 +60,21 @@ def command(last: int | None, status: str | None, workflow: str | None, all_runs
     from podium.views.text.terminal import list_lines
 
     with opened_project() as project:
-        views, more = project.queries.runs(limit, status=status, workflow=workflow)
+        page = project.queries.runs_page(
+            limit=limit or sys.maxsize,
+            status=() if status is None else (status,),
+            workflow=workflow or "",
+            text=search,
+        )
+    views, fitting = page.runs, sum(n for word, n in page.counts.items() if status in (None, word))
     if as_json:
         click.echo(json.dumps([list_data(view) for view in views], indent=2, ensure_ascii=False))
         return 0
-    for line in list_lines(views, wall_clock(), painter()):
+    for line in list_lines(views, wall_clock(), painter(), terminal_width()):
         click.echo(line)
-    if more:
-        say(f"older runs not shown: {more}; podium runs --all lists them", err=True)
+    if fitting > len(views):
+        say(f"older runs not shown: {fitting - len(views)}; podium runs --all lists them", err=True)
     if not views:
-        is_filtered = status is not None or workflow is not None
+        is_filtered = status is not None or workflow is not None or bool(search)
         say("no run fits" if is_filtered else "no runs here yet; podium run FILE starts one", err=True)
     return 0

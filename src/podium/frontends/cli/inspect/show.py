@@ -10,7 +10,9 @@ from podium.frontends.cli.open_run import in_project, painter, terminal_width
 from podium.frontends.cli.output import say, tell_data
 from podium.ports.clock import wall_clock
 from podium.views.files.run_json import run_data
+from podium.views.run.thread import thread_data
 from podium.views.text.terminal import run_lines
+from podium.views.text.thread import thread_lines
 
 if TYPE_CHECKING:
     from podium.app.project import Project
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
 @click.command("show", short_help="Show a run: its steps, open questions and next commands.")
 @in_project(run="optional")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON; its schema: podium schema --of run.")
+@click.option("--team", is_flag=True, help="Show what its workers asked each other, and their notes.")
 @click.option(
     "--rebuild", "anew", is_flag=True, help="Rebuild the files of the run folder from the log first."
 )
-def command(project: Project, run: RunId, as_json: bool, anew: bool) -> int:
+def command(project: Project, run: RunId, as_json: bool, team: bool, anew: bool) -> int:
     """Show a run: its steps with outcomes, durations and costs, and its open questions.
 
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest.
@@ -31,6 +34,14 @@ def command(project: Project, run: RunId, as_json: bool, anew: bool) -> int:
     if anew:
         project.commands.rebuild(run)
         say(f"wrote {project.paths.run_dir(run)} anew", err=True)
+    if team:
+        thread = project.queries.thread(run)
+        if as_json:
+            tell_data(thread_data(thread))
+            return 0
+        for line in thread_lines(thread):
+            say(line)
+        return 0
     view = project.queries.show(run)
     if as_json:
         tell_data(run_data(view, wall_clock()))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.app.notify.project_messages import open_messages
 from podium.app.run.serve import Service, ServiceLine
 from podium.app.triggers.listing import list_triggers, poll_trigger, watch_triggers
 from podium.errors import ConfigurationError
 from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.web_server import web_server
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
@@ -39,6 +42,13 @@ if TYPE_CHECKING:
     metavar="HOST:PORT",
     help="Receive webhooks of triggers at this address; port 0 chooses a free one.",
 )
+@click.option("--web", is_flag=True, help="Also serve the pages of `podium ui`, and print their address.")
+@click.option(
+    "--web-port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The port of the pages; 0 chooses a free one.",
+)
 @click.option("--branch", help="Read triggers from this branch.  [default: the default branch]")
 @click.option("--no-triggers", is_flag=True, help="Only resume runs; start none.")
 @click.option(
@@ -58,6 +68,8 @@ def command(  # noqa: PLR0913  # one for each option
     once: bool,
     slots: int,
     listen: str | None,
+    web: bool,
+    web_port: int,
     branch: str | None,
     no_triggers: bool,
     as_list: bool,
@@ -80,8 +92,13 @@ def command(  # noqa: PLR0913  # one for each option
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
     tell = _tell_json if as_json else _tell
-    service = Service(project, slots=slots, tell=tell, triggers=triggers)
+    messages = open_messages(project)
+    service = Service(project, slots=slots, tell=tell, triggers=triggers, messages=messages)
+    pages = ExitStack()
     try:
+        if web:
+            shown = pages.enter_context(web_server((project.root,), port=web_port))
+            click.echo(_own("pages", shown.address) if as_json else shown.address)
         address = None if triggers is None or triggers.listener is None else triggers.listener.start()
         if not once:
             text = f"watching the runs of {project.root}, {slots} at once"
@@ -93,8 +110,12 @@ def command(  # noqa: PLR0913  # one for each option
             click.echo(_own("watching", text) if as_json else text)
         service.serve(stopped.is_set, once=once)
     finally:
+        pages.close()
         if triggers is not None:
             triggers.close()
+        if messages is not None:
+            messages.leave()
+            messages.close()
     if not once:
         click.echo(_own("ended", "stopped") if as_json else "stopped")
     return 0

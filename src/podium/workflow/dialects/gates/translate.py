@@ -18,7 +18,7 @@ gates:
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from podium.workflow.dialects.gates import keys
@@ -170,7 +170,7 @@ def _step(step: Node, gate: Node | None, root: Node, pipeline: Pipeline, transla
         **_performer(step, translation),
         "dir": folder or None,
         "touches": [f"{folder}/**" if folder else "**"],
-        "context": _context(step, folder, pipeline) or None,
+        "context": _context(step, pipeline) or None,
         "prompt": _prompt(step, root),
         "output": {"files": outputs} if outputs else None,
         "gates": [*proofs, *judges] or None,
@@ -237,7 +237,9 @@ def _done_signal(step: Node, translation: Translation) -> Any:
 
 
 def _folder(agent: Node | None) -> str:
-    return (text(fields(agent).get("worktree")) or "").strip("/").removeprefix("./")
+    named = text(fields(agent).get("worktree")) or ""
+    folder = posixpath.normpath(named.strip("/")) if named.strip("/") else ""
+    return "" if folder == "." else folder
 
 
 def _below(folder: str, path: str) -> str:
@@ -245,16 +247,35 @@ def _below(folder: str, path: str) -> str:
     return path if posixpath.isabs(path) or path.startswith(f"{folder}/") else posixpath.join(folder, path)
 
 
-def _context(step: Node, folder: str, pipeline: Pipeline) -> list[Node]:
+def _context(step: Node, pipeline: Pipeline) -> list[Node]:
     entries = fields(step)
-    produced = {str(item.value) for other in pipeline.steps for item in items(fields(other).get("outputs"))}
     paths = [*items(entries.get("inputs")), *items(fields(entries.get("agent")).get("context"))]
     return [
-        new_node(_below(folder, str(item.value)) if item.value in produced else item.value, item)
+        new_node(_input_path(str(item.value), step, pipeline), item)
         for item in paths
         # An agent has these files in its workspace, and the engine passes feedback on by itself.
         if not str(item.value).startswith(FOLDER) or str(item.value).startswith(SPECS)
     ]
+
+
+def _produced(steps: Sequence[Node]) -> Mapping[str, tuple[str, ...]]:
+    """The paths, from the root of the project, that each name under `outputs` means."""
+    outputs: dict[str, tuple[str, ...]] = {}
+    for step in steps:
+        folder = _folder(fields(step).get("agent"))
+        for item in items(fields(step).get("outputs")):
+            name = str(item.value)
+            outputs[name] = (*outputs.get(name, ()), _below(folder, name))
+    return outputs
+
+
+def _input_path(name: str, step: Node, pipeline: Pipeline) -> str:
+    """Where an input is: in the worktree of the step that makes it. Of several, the one in this worktree or the nearest before."""
+    index = pipeline.steps.index(step)
+    earlier, others = _produced(pipeline.steps[:index]), _produced(pipeline.steps[index:])
+    paths = earlier.get(name) or others.get(name) or (name,)
+    own = _below(_folder(fields(step).get("agent")), name)
+    return own if own in paths else paths[-1]
 
 
 def _prompt(step: Node, root: Node) -> str:

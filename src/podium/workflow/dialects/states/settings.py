@@ -108,8 +108,8 @@ def _breaker(root: Node, translation: Translation) -> dict[str, Any]:
             )
             continue
         breaker[RULES[name]] = _threshold(name, rule, translation)
-    if breaker:
-        # The author listed the rules, so those that Podium ships do not apply.
+    if breaker or {"circuit_breaker", "states"} <= set(entries):
+        # The author described the breaker, so rules that Podium ships do not apply.
         breaker = {**{key: Node(None, root.place, root.key) for key in SHIPPED_RULES}, **breaker}
     node = entries.get("orchestrator")
     for checkpoint in items(fields(node).get("checkpoints")):

@@ -54,6 +54,9 @@ def _repository(site: StepSite) -> Iterator[Problem]:
             "workspace: hide cannot be together with history or refs, because a repository has all files"
         )
         yield site.problem(5, "workspace", message=message, key=True)
+    if site.step.base is not None and mode == "inplace":
+        message = "a step that works in the project itself has the files that are there"
+        yield site.problem(5, "base", message=message, hint="remove base, or workspace: inplace", key=True)
     if site.step.verb != "run" or {"history", "refs"} & written or mode == "inplace":
         return
     text = site.step.run.script if isinstance(site.step.run, Script) else site.step.run

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.core.types import Address, Millis
-from podium.views.run.consequences import leads_to
+from podium.views.evidence.consequences import leads_to
 from podium.views.run.view import Pending
 from tests.workflow.compiling import compile_text
 

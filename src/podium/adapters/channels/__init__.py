@@ -1,0 +1,1 @@
+"""Channels through which messages reach people: services by apprise, signed webhooks, the desktop, a command."""

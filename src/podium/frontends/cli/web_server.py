@@ -1,0 +1,77 @@
+"""Starts the pages for `podium ui` and `podium serve --web`; their libraries are an extra and are imported only here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from podium.app.decide.sender import speaker_by
+from podium.app.paths import user_dir
+from podium.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+
+NEEDED: Final = ("starlette", "uvicorn", "pygments", "unidiff")
+HOST: Final = "127.0.0.1"
+START_S: Final = 30.0
+LOOK_S: Final = 0.01
+
+
+class WebServer(NamedTuple):
+    address: str
+    """With the key."""
+    server: object
+
+    @property
+    def is_alive(self) -> bool:
+        return bool(getattr(self.server, "is_alive", False))
+
+
+@contextmanager
+def web_server(roots: Sequence[Path], *, port: int = 0) -> Iterator[WebServer]:
+    """Serve the pages of these projects until the context ends."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(
+            f"the pages need {', '.join(missing)}", hint="pip install 'podium[web]'", code="extra_missing"
+        )
+    from podium.frontends.web.server import Server, bind, make_app
+    from podium.frontends.web.session import Session, remember
+
+    bound = bind(HOST, port)
+    session = Session(bound.getsockname()[1])
+    app = make_app(roots, _open, session, speaker_by("web"))
+    server = Server(app, bound)
+    server.start()
+    file = remember(session, roots[0], HOST)
+    try:
+        _await_start(server)
+        yield WebServer(session.address(HOST), server)
+    finally:
+        file.unlink(missing_ok=True)
+        server.stop()
+
+
+def _await_start(server: object) -> None:
+    deadline = time.monotonic() + START_S
+    while not getattr(server, "has_started", False):
+        if time.monotonic() > deadline or not getattr(server, "is_alive", False):
+            raise ConfigurationError("the server did not start")
+        time.sleep(LOOK_S)
+
+
+def _open(root: Path) -> Project:
+    from podium.wiring import open_project
+
+    return open_project(root, user_dir=user_dir(), create=True)
+
+
+def running_web_address(root: Path) -> str:
+    from podium.frontends.web.session import running_address
+
+    return running_address(root)

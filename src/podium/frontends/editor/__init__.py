@@ -1,0 +1,1 @@
+"""The workflows of a project as an agent in an editor, by the Agent Client Protocol; needs the extra `mcp`."""
