@@ -87,6 +87,8 @@ def _of_step(step: Step) -> Iterator[str]:
     if step.memory:
         yield "memory is kept in the repository of one machine"
     match step.verb:
+        case Agent(team=(_, *_)):
+            yield "a team needs one machine for its notes"
         case Agent(by_hand=True):
             yield "work by hand happens on one machine"
         case Wait(what="file" | "step" as what):

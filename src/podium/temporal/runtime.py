@@ -29,7 +29,7 @@ from podium.runtime.status import waits_for_person
 from podium.tasks.task_json import encode, encode_workflow
 from podium.temporal.connection import Address, add_search_attributes, connect, one_line
 from podium.temporal.payloads import is_encrypted
-from podium.temporal.protocol import EVENTS, QUEUE, RUN, SEND, Page, RunInput, fits, unreachable
+from podium.temporal.protocol import EVENTS, QUEUE, RUN, SEND, Page, RunInput, Unreachable, fits, unreachable
 from podium.temporal.run_files import unpack
 from podium.temporal.run_hosts import named
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FOLLOW_S: Final = 0.3
+PATIENCE_S: Final = 60.0
+"""How long a server that does not answer is asked again by who follows a run."""
 ANSWER_S: Final = 30.0
 """How long the reply to a command or a question is waited for."""
 
@@ -157,7 +159,7 @@ class TemporalRuntime:
         prepared = await to_thread.run_sync(self._prepared, run)
         async with self._mirrors.open(run, prepared) as mirror:
             while True:
-                is_new = await self._take_page(mirror, prepared)
+                is_new = await self._take_patiently(mirror, prepared)
                 if is_new and on_turn is not None:
                     on_turn(mirror)
                 if mirror.state.ended is not None:
@@ -182,6 +184,17 @@ class TemporalRuntime:
                 pass  # Another process follows it, so the copy is as new as it can be.
 
         _run_apart(take)
+
+    async def _take_patiently(self, mirror: RunMirror, prepared: PreparedRun) -> bool:
+        """Take a page; a server that is away for a moment does not end the view of a run."""
+        deadline = anyio.current_time() + PATIENCE_S
+        while True:
+            try:
+                return await self._take_page(mirror, prepared)
+            except Unreachable:
+                if anyio.current_time() > deadline:
+                    raise
+            await anyio.sleep(1)
 
     async def _take_page(self, mirror: RunMirror, prepared: PreparedRun) -> bool:
         """Copy the next events with the objects and files they name; False if there are none."""
@@ -293,6 +306,7 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
@@ -302,9 +316,13 @@ class _LoopThread:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, daemon=True).start()
+                self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+                self._thread.start()
             return self._loop
 
     def close(self) -> None:
-        if self._loop is not None:
+        if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._loop = self._thread = None

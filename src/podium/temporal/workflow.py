@@ -21,9 +21,11 @@ from podium.core.effects import (
     AskPerson,
     CancelAttempt,
     Effect,
-    EffectKey,
+    FindFact,
+    JoinTrees,
     RunAttempt,
     StartTimer,
+    Watch,
     effect_key,
 )
 from podium.core.events import Event, StepEnded
@@ -33,6 +35,7 @@ from podium.core.hash_chain import FIRST_HASH, RunId, links
 from podium.core.json_text import compact_json
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Fired, Message, Refusal
+from podium.core.model import Wait
 from podium.core.state import State, draft, freeze
 from podium.core.turn import new_effects, turn
 from podium.core.types import Address, Millis
@@ -43,6 +46,7 @@ from podium.runtime.commands import DONE, decode_command
 from podium.runtime.records import published_by
 from podium.runtime.status import status_of
 from podium.runtime.timers import dues_of
+from podium.tasks.build import WATCHED
 from podium.tasks.task_json import decode_workflow
 from podium.temporal.deliveries import Deliveries, Delivery
 from podium.temporal.protocol import (
@@ -236,8 +240,8 @@ class RunWorkflow:
                 case CancelAttempt(started=started):
                     if not self._deliveries.cancel(("attempt", started.path)):
                         self._post(cancelled_attempt(started, self._now()), "engine")
-                case RunAttempt(by_hand=True):
-                    pass  # Refused before the start.
+                case _ if not is_work(effect, self._state):
+                    pass
                 case _ if self._is_full():
                     pass  # It stays pending, and the next part of the run performs it.
                 case _:
@@ -274,7 +278,7 @@ class RunWorkflow:
 
     def _has_more(self) -> bool:
         """Whether effects were held back; a run that only waits for a person has time."""
-        return any(_is_work(key, effect) for key, effect in self._state.pending.items())
+        return any(is_work(effect, self._state) for effect in self._state.pending.values())
 
     def _next_input(self) -> RunInput:
         parameters = dict(self._parameters)
@@ -311,8 +315,18 @@ class RunWorkflow:
         return sorted(names)
 
 
-def _is_work(key: EffectKey, effect: Effect) -> bool:
-    return key[0] in ("attempt", "wait", "fact", "join") and not isinstance(effect, CancelAttempt)
+def is_work(effect: Effect, state: State) -> bool:
+    """Whether a worker has to do something for an effect; signals and times come by themselves."""
+    match effect:
+        case RunAttempt(by_hand=by_hand):
+            return not by_hand  # Work by hand is refused before the start.
+        case Watch(wait=waited):
+            verb = state.instances[waited.path].place.step.verb
+            return isinstance(verb, Wait) and verb.what in WATCHED
+        case FindFact() | JoinTrees():
+            return True
+        case _:
+            return False
 
 
 def _command_of(run: RunId, key: str, body: dict[str, Any]) -> Any:
