@@ -22,6 +22,7 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("__main__",),
     ("frontends",),
     ("wiring",),
+    ("cluster",),
     ("app",),
     ("engine", "simulate", "temporal"),
     ("runtime",),
@@ -81,12 +82,13 @@ RESERVED: Final = {
     "apsw": "adapters",
     "psycopg": "adapters",
     "duckdb": "adapters",
+    "temporalio": "temporal",
 }
 
 # Modules that a part may not import although they are below it: an attempt gets a task and never the state.
 FORBIDDEN: Final = {"attempt": ("podium.core.state", "podium.core.evolve", "podium.core.decide")}
 # Parts that stand behind a port, each with the only other part that may import it, to make what the port promises.
-BEHIND_PORTS: Final = {"engine": "wiring"}
+BEHIND_PORTS: Final = {"engine": "wiring", "temporal": "cluster"}
 
 MAX_FILE_LINES: Final = 400
 MAX_FUNCTION_LINES: Final = 60

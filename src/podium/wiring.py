@@ -80,6 +80,7 @@ def open_project(
 ) -> Project:
     """The project with this root and its adapters; `state_dir` stores its runs in another folder."""
     from podium.app.project import Project
+    from podium.cluster import routed_runtime
     from podium.engine.local import LocalRuntime
 
     paths = ProjectPaths(root, state_dir)
@@ -89,7 +90,7 @@ def open_project(
         user_dir=user_dir,
         host_for=host_for or make_host,
         exporters_for=exporters_for,
-        make_runtime=lambda project: LocalRuntime(store, paths, project),
+        make_runtime=lambda project: routed_runtime(LocalRuntime(store, paths, project), project),
         open_history=lambda: open_history(paths),
         messaging=messaging_of(paths) if sends_messages and state_dir is None else None,
     )
@@ -147,7 +148,7 @@ def open_stage(root: Path, staged: TestProject) -> tuple[Project, Scripted | Non
     return open_project(root, create=True, host_for=host, sends_messages=False), actor
 
 
-def make_host(
+def make_host(  # noqa: PLR0913  # the options of a run
     run: RunId,
     workflow: Workflow,
     project: Path,
@@ -156,14 +157,19 @@ def make_host(
     record: str | None = None,
     replay: str | None = None,
     stand_in: Agent | None = None,
+    follows: bool = False,
     env: Mapping[str, str] = os.environ,
 ) -> Host:
-    """The host of a run. `sandbox` is the level that the user typed; `stand_in` replaces all agents."""
+    """The host of a run. `sandbox` is the level that the user typed; `stand_in` replaces all agents.
+
+    `follows`: other machines perform the run, so this one needs neither its secrets nor its sandbox.
+    """
     from dataclasses import replace
 
     is_simulated = stand_in is not None or replay is not None
     context = _context(run, workflow, sandbox, is_simulated=is_simulated)
-    return host_for_run(replace(context, record=record, replay=replay), project, stand_in=stand_in, env=env)
+    context = replace(context, record=record, replay=replay)
+    return host_for_run(context, project, stand_in=stand_in, follows=follows, env=env)
 
 
 def _context(run: RunId, workflow: Workflow, sandbox: str | None, *, is_simulated: bool) -> RunContext:
@@ -216,6 +222,7 @@ def host_for_run(
     project: Path,
     *,
     stand_in: Agent | None = None,
+    follows: bool = False,
     env: Mapping[str, str] = os.environ,
     store: Path | None = None,
 ) -> Host:
@@ -233,7 +240,8 @@ def host_for_run(
     marker = paths.marker(context.id)
     path = env.get("PATH", os.defpath)
     toolchain = find_toolchain(project, path)
-    secrets = read_secrets(context.secrets, env)
+    needed = [name for name in context.secrets if env.get(name)] if follows else context.secrets
+    secrets = read_secrets(needed, env)
     if context.replay is not None:
         from podium.adapters.agents.recorded.agent import Recorded
 
@@ -255,7 +263,7 @@ def host_for_run(
         work_dir=paths.work_dir(context.id),
         repository=find(project, store or paths.trees, marker),
         agents=agents,
-        sandboxes=select_sandboxes(context.sandbox, uses_models=context.uses_models),
+        sandboxes=select_sandboxes(None if follows else context.sandbox, uses_models=context.uses_models),
         marker=marker,
         mask=mask,
         keep_login=keep_login,

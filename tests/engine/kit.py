@@ -22,6 +22,7 @@ from podium.engine.local import LocalRuntime
 from podium.ports.runtime import OnTurn, Park, RunCommand
 from podium.ports.store import Store
 from podium.runtime.records import events_of
+from podium.runtime.routed import RoutedRuntime
 from podium.views.run.view import RunView
 from podium.wiring import open_project
 from tests.repositories import ANN, make_repository, read_head_commit
@@ -92,6 +93,8 @@ class Project:
     def store(self) -> Store:
         """Where the runs are kept, to look behind the runtime."""
         runtime = self.facade.runtime
+        assert isinstance(runtime, RoutedRuntime)
+        runtime = runtime.local
         assert isinstance(runtime, LocalRuntime)
         return runtime.store
 

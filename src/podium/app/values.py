@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 from collections.abc import Container, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import ExprError, Meter, MissingValue, as_text
+from podium.core.hash_chain import RunId
 from podium.core.model import Input, Workflow
 from podium.core.queries.computed import entered, foreseen
 from podium.errors import ConfigurationError
@@ -205,3 +208,9 @@ def _plausible(item: Input) -> Any:
     if item.choices:
         return item.choices[0]
     return {"int": 1, "number": 1.0, "bool": True, "list": ["one"], "map": {}}.get(item.type, item.name)
+
+
+def new_id() -> RunId:
+    """By the time it starts, so that names sort by age; with a random tail."""
+    tail = "".join(secrets.choice("abcdefghjkmnpqrstuvwxyz23456789") for _ in range(4))
+    return RunId(f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{tail}")

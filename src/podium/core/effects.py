@@ -7,7 +7,7 @@ report ends it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, assert_never
 
 from podium.core.events import (
     ApprovalAsked,
@@ -82,6 +82,24 @@ Effect: TypeAlias = RunAttempt | CancelAttempt | StartTimer | AskPerson | Watch 
 
 IN_FLIGHT: Final = (RunAttempt, CancelAttempt)
 """The effects of an attempt that has not ended."""
+
+
+def effect_key(effect: Effect) -> EffectKey:
+    match effect:
+        case RunAttempt(started=started) | CancelAttempt(started=started):
+            return "attempt", started.path
+        case Watch(wait=wait):
+            return "wait", wait.path
+        case FindFact(query=query):
+            return "fact", query.path
+        case JoinTrees(join=join):
+            return "join", join.path
+        case AskPerson(request=request):
+            return "person", request.path
+        case StartTimer():
+            return effect.kind, effect.path
+        case _:
+            assert_never(effect)
 
 
 _KIND_OF: Final[Mapping[type[Event], EffectKind]] = {

@@ -23,6 +23,7 @@ from podium.core.payloads import (
 from podium.core.run_events import (
     ApprovalAsked,
     ApprovalGiven,
+    AttemptLost,
     CancelAsked,
     GuidanceGiven,
     LimitRaised,
@@ -169,15 +170,6 @@ class AttemptGuided:
 
 @dataclass(frozen=True, slots=True)
 class AttemptDoubted:
-    at: Millis
-    path: Address
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptLost:
-    """The process that performed the attempt is gone. The attempt counts in full and is performed again."""
-
     at: Millis
     path: Address
     attempt: int

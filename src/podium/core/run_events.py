@@ -81,6 +81,15 @@ class RunRecovered:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptLost:
+    """The process that performed the attempt is gone. The attempt counts in full and is performed again."""
+
+    at: Millis
+    path: Address
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     at: Millis
     status: RunStatus

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from podium.core.state import State
     from podium.ports.agent import OnProgress
     from podium.runtime.prepared_run import PreparedRun
+    from podium.runtime.routed import Mirrors
 
 LOOK_S: Final = 0.02
 """How often the reply to a command is looked for."""
@@ -65,6 +66,12 @@ class LocalRuntime:
         self._paths = paths
         self._setup = setup
         self._exporters: dict[RunId, tuple[RunExporter, ...]] = {}
+
+    def mirrors(self) -> Mirrors:
+        """The copies, in this store, of runs that other machines drive."""
+        from podium.engine.mirror import LocalMirrors
+
+        return LocalMirrors(self.store, self._paths, self._setup.exporters_of)
 
     def start(self, spec: RunSpec) -> RunId:
         workflow = spec.workflow

@@ -6,20 +6,21 @@ returns the effects they ask for.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from podium.core.codec import encode
+from podium.core.codec import decode, encode
 from podium.core.effects import Effect
 from podium.core.events import Event, RunEnded
-from podium.core.evolve.evolve import fold
+from podium.core.evolve.evolve import advance, fold
 from podium.core.hash_chain import FIRST_HASH, Record, RunId, links
 from podium.core.json_text import compact_json
 from podium.core.messages import Message, Refusal
 from podium.core.model import Workflow
-from podium.core.state import State
+from podium.core.state import State, draft, freeze
 from podium.core.turn import turn
 from podium.core.types import Millis
 from podium.ports.runtime import Accepted, Reply, check_unchanged
@@ -94,6 +95,24 @@ class Log:
         self._store.answer(queued, text)
         self.replies[queued.name] = decode_reply(text)
 
+    def copy_turn(self, cause: str, encoded: Sequence[tuple[str, str]]) -> None:
+        """Store the events of a turn that another machine took."""
+        events = tuple(decode(json.loads(body)) for _, body in encoded)
+        state = draft(self.state)
+        for event in events:
+            state = advance(state, event)
+        self.state = freeze(state)
+        records = self._store.append(
+            self.run,
+            encoded,
+            after=len(self.events),
+            epoch=self.epoch,
+            cause=cause,
+            status=status_of(self.state),
+        )
+        self.events.extend(events)
+        self._keep_hashes(records)
+
     def _append(
         self, events: Sequence[Event], state: State, cause: str, queued: QueuedCommand | None
     ) -> None:
@@ -110,6 +129,9 @@ class Log:
         )
         if queued is not None:
             self.replies[queued.name] = Accepted()
+        self._keep_hashes(records)
+
+    def _keep_hashes(self, records: Sequence[Record]) -> None:
         self.hashes.extend(record.hash for record in records)
         # Outside the database, so that `verify` notices when events at the end of the log are gone. Of fixed length
         # and written over in place: one system call per turn.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import anyio
 from anyio.abc import TaskGroup
 
-from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt
+from podium.core.effects import AskPerson, CancelAttempt, Effect, EffectKey, RunAttempt, effect_key
 from podium.core.events import GuidanceGiven
 from podium.core.guidance import guidable
 from podium.core.ledger import cancelled_attempt
@@ -196,7 +196,7 @@ class RunLoop:
 
         work = effects.work_for(effect, self._log.state, self._run)
         if work is not None:
-            self._start(effects.key_of(effect), effect, work)
+            self._start(effect_key(effect), effect, work)
 
     def _start(self, key: EffectKey, effect: Effect, work: Work, *, cancelled: bool = False) -> None:
         # Register before the task starts; otherwise the loop could see an idle run and park it.

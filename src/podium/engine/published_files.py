@@ -1,18 +1,16 @@
 """Publishes the files of steps that have ended: as artifacts of the run, and in the project when the run has ended.
 
-A visit that adopts the result of an earlier one publishes the files of that one again. A judge has a result whatever its verdict;
-any other step that failed publishes nothing.
+`runtime.records` says which results have files to publish.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from podium.attempt.artifacts import folder_of, publish, write_to_project
 from podium.attempt.host import Host
 from podium.core.events import AttemptEnded, RunEnded, StepEnded
 from podium.core.types import Address
 from podium.engine.log import Log
+from podium.runtime.records import published_by
 
 
 def publish_results(log: Log, host: Host, *, since: int = 0, republish: bool) -> None:
@@ -26,28 +24,13 @@ def publish_results(log: Log, host: Host, *, since: int = 0, republish: bool) ->
         if isinstance(event, AttemptEnded) and event.reused:
             reused.add(event.path)
         elif isinstance(event, StepEnded):
-            for result in _results(log, event):
+            for result in published_by(log.state, log.events, event):
                 publish(host, result.path, result.result, republish=republish or event.path in reused)
     if any(isinstance(event, RunEnded) for event in events):
         ended = [event for event in log.events if isinstance(event, StepEnded)]
         results = {
-            folder_of(result.path): result.result or {} for event in ended for result in _results(log, event)
+            folder_of(result.path): result.result or {}
+            for event in ended
+            for result in published_by(log.state, log.events, event)
         }
         log.refused.extend(write_to_project(host, results))
-
-
-def _results(log: Log, event: StepEnded) -> Iterator[StepEnded]:
-    instance = log.state.instances.get(event.path)
-    adopted = None if instance is None else instance.place.adopt
-    if adopted is None:
-        if _has_result(event):
-            yield event
-        return
-    for earlier in log.events:
-        if isinstance(earlier, StepEnded) and f"{earlier.path}/".startswith(f"{adopted}/"):
-            yield from _results(log, earlier)
-
-
-def _has_result(event: StepEnded) -> bool:
-    result = event.result or {}
-    return bool(result) and (event.outcome == "passed" or "verdict" in result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from anyio import to_thread
 
@@ -14,11 +14,9 @@ from podium.core.effects import (
     AskPerson,
     CancelAttempt,
     Effect,
-    EffectKey,
     FindFact,
     JoinTrees,
     RunAttempt,
-    StartTimer,
     Watch,
 )
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
@@ -70,24 +68,6 @@ async def _attempt(effect: RunAttempt, state: State, run: PreparedRun) -> Report
         return failed(effect.started, run.host, error)
     assert task is not None
     return await perform(task, run.host)
-
-
-def key_of(effect: Effect) -> EffectKey:
-    match effect:
-        case RunAttempt(started=started) | CancelAttempt(started=started):
-            return "attempt", started.path
-        case Watch(wait=wait):
-            return "wait", wait.path
-        case FindFact(query=query):
-            return "fact", query.path
-        case JoinTrees(join=join):
-            return "join", join.path
-        case AskPerson(request=request):
-            return "person", request.path
-        case StartTimer():
-            return effect.kind, effect.path
-        case _:
-            assert_never(effect)
 
 
 def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, run: PreparedRun) -> Work:

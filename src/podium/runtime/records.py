@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from podium.core.codec import CodecError, decode
-from podium.core.events import Event
+from podium.core.events import Event, StepEnded
 from podium.core.hash_chain import Record, RunId, first_fault
 from podium.core.json_text import read_json
+from podium.core.state import State
 from podium.ports.store import RunHead, Store, StoreError
 
 
@@ -67,3 +68,25 @@ def _unreadable(record: Record) -> str | None:
 def is_replay(head: RunHead) -> bool:
     """Whether recordings answered for all agents of a run, so that nothing was really spent."""
     return read_json(head.source or "{}").get("replay") is not None
+
+
+def published_by(state: State, events: Sequence[Event], event: StepEnded) -> Iterator[StepEnded]:
+    """The ends of steps whose files are published now that this step has ended.
+
+    A visit that adopts the result of an earlier one publishes the files of that one again.
+    """
+    instance = state.instances.get(event.path)
+    adopted = None if instance is None else instance.place.adopt
+    if adopted is None:
+        if _has_result(event):
+            yield event
+        return
+    for earlier in events:
+        if isinstance(earlier, StepEnded) and f"{earlier.path}/".startswith(f"{adopted}/"):
+            yield from published_by(state, events, earlier)
+
+
+def _has_result(event: StepEnded) -> bool:
+    """A judge has a result whatever its verdict; any other step that failed publishes nothing."""
+    result = event.result or {}
+    return bool(result) and (event.outcome == "passed" or "verdict" in result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 
 from podium.core.effects import AskPerson, Effect, StartTimer, Watch
 from podium.core.messages import Fired
@@ -16,19 +17,8 @@ class Timers:
 
     def of(self, effect: Effect) -> None:
         """Set the timers of an effect; a timer that was set before, or has fired, is not set again."""
-        match effect:
-            case StartTimer(path=path, due=due):
-                self._at(path, due)
-            case AskPerson(request=question):
-                self._at(question.path, question.expires, question.remind, question.escalate)
-            case Watch(wait=waited):
-                self._at(waited.path, waited.due)
-            case _:
-                pass
-
-    def _at(self, path: Address, *dues: Millis | None) -> None:
-        for due in dues:
-            if due is not None and (due, path) not in self._set:
+        for path, due in dues_of(effect):
+            if (due, path) not in self._set:
                 self._set.add((due, path))
                 heapq.heappush(self._heap, (due, path))
 
@@ -41,3 +31,17 @@ class Timers:
             return None
         due, path = heapq.heappop(self._heap)
         return Fired(path, due)
+
+
+def dues_of(effect: Effect) -> Iterator[tuple[Address, Millis]]:
+    """The times at which something is due for an effect."""
+    match effect:
+        case StartTimer(path=path, due=due):
+            yield path, due
+        case AskPerson(request=question):
+            dues = (question.expires, question.remind, question.escalate)
+            yield from ((question.path, due) for due in dues if due is not None)
+        case Watch(wait=waited) if waited.due is not None:
+            yield waited.path, waited.due
+        case _:
+            pass

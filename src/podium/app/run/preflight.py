@@ -14,6 +14,7 @@ from podium.core.expressions.templates import Text, chain_of
 from podium.core.messages import Start
 from podium.core.model import (
     Agent,
+    Block,
     Call,
     Command,
     Git,
@@ -56,6 +57,12 @@ def unsupported(workflow: Workflow, machine: HostCapabilities) -> tuple[str, ...
     """What this machine or version cannot do, one line each."""
     uses_models = bool(machine.sandbox_unavailable) and uses_model_agents(workflow, machine.agents)
     return tuple(dict.fromkeys(_in_workflow(workflow, machine, uses_models)))
+
+
+def lacking_sandbox(step: Step, machine: HostCapabilities, *, uses_models: bool) -> tuple[str, ...]:
+    """What is missing of the sandbox that a command needs, one line each."""
+    alone = Workflow(name="", body=Block("seq", (step,)))
+    return tuple(_sandbox_problems(step, alone, machine, uses_models))
 
 
 def needs_sandbox(workflow: Workflow) -> bool:

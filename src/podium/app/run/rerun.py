@@ -28,10 +28,10 @@ from podium.app.run.start import (
     check_preflight,
     create,
     load_source,
-    new_id,
     prepare_run,
     start_message,
 )
+from podium.app.values import new_id
 from podium.core.events import AttemptEnded, Event, RunEnded, RunStarted
 from podium.core.evolve.evolve import fold
 from podium.core.hash_chain import RunId

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from podium.adapters.agents.registry import agent_types
 from podium.app.author.load import LoadedWorkflow
+from podium.app.placement import check_placement, source_text, with_exchange
 from podium.app.run.cost_history import History, history_for, usual_of
 from podium.app.run.definition import keep_definition, stored_document
 from podium.app.run.preflight import (
@@ -27,7 +27,7 @@ from podium.app.run.preflight import (
     unusable_keys,
 )
 from podium.app.user_projects import remember_project
-from podium.app.values import own_name, shortened, subject_of, with_defaults
+from podium.app.values import new_id, own_name, shortened, subject_of, with_defaults
 from podium.attempt.host import Host
 from podium.core.hash_chain import RunId
 from podium.core.messages import Start
@@ -54,8 +54,6 @@ from podium.views.evidence.decisions import Channel
 if TYPE_CHECKING:
     from podium.app.project import Project
 
-ID_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSource:
@@ -81,6 +79,10 @@ class RunSource:
     """The inputs whose texts come from that event."""
     previous: str = ""
     """The run that it continues as a new one."""
+    on: str = ""
+    """The address of the server whose workers perform it; empty for this machine."""
+    exchange: str = ""
+    """The repository by which those workers get and return work."""
 
     @classmethod
     def of(cls, head: RunHead) -> RunSource:
@@ -110,6 +112,9 @@ class RunRequest:
     """The inputs that read the event."""
     note: str = ""
     """What the person writes about the run, for comparisons with others."""
+    on: str = ""
+    """The address of a server whose workers perform the run."""
+    exchange: str = ""
     channel: Channel = "cli"
     """How the person has started it."""
     history: History | None = None
@@ -140,10 +145,8 @@ def start_run(
     narrow: Callable[[Workflow], Workflow] | None = None,
     on_trial: Callable[[str], None] = lambda _: None,
 ) -> StartedRun:
-    """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow.
-
-    `on_trial` is told which gates run on the base first, because a red one refuses the run.
-    """
+    """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow; `on_trial`
+    is told which gates run on the base first, because a red one refuses the run."""
     definition = request.definition
     path = definition.file.resolve()
     source = RunSource(
@@ -156,14 +159,20 @@ def start_run(
         settings=definition.settings,
         trigger="" if request.event is None else f"{request.event.trigger}: {request.event.id}",
         outside_inputs=request.outside_inputs,
+        on=request.on,
+        exchange=request.exchange,
     )
     check_recordings(project.root, source.record, source.replay)
     definition.check_inputs(request.inputs)
     workflow = apply_source(definition.workflow, source)
     if narrow is not None:
         workflow = narrow(workflow)
+    check_placement(workflow, source)
     prepared = prepare_run(project, new_id(), workflow, source)
-    check_preflight(prepared, source)
+    if source.on:
+        source = with_exchange(source, prepared.host.repository)
+    else:
+        check_preflight(prepared, source)
     host = prepared.host
     tree, facts, uncommitted = _base(host, workflow, request)
     if host.repository is not None:
@@ -215,7 +224,8 @@ def create(
     host = prepared.host
     reject_secret_values(host.mask, start, source.vars, source.settings)
     hashes = keep_definition(project, definition, host.mask)
-    text = json.dumps(asdict(replace(source, kept=hashes)))
+    text = source_text(replace(source, kept=hashes))
+    project.prepared[host.run] = prepared
     project.runtime.start(
         RunSpec(
             run=host.run,
@@ -228,13 +238,11 @@ def create(
         )
     )
     remember_project(project.paths)
-    project.prepared[host.run] = prepared
 
 
 def check_preflight(prepared: PreparedRun, source: RunSource) -> None:
     """Raises ConfigurationError for what cannot be done on this machine."""
     workflow, host = prepared.workflow, prepared.host
-    # Simulated agents need no sandbox.
     typed = "limits" if host.context.agents_simulated else source.sandbox
     machine = HostCapabilities(host.agents, typed)
     if typed in (None, "auto") and needs_sandbox(workflow):
@@ -316,7 +324,9 @@ def prepare_stored(project: Project, head: RunHead) -> PreparedRun:
 
 
 def prepare_run(project: Project, run: RunId, workflow: Workflow, source: RunSource) -> PreparedRun:
-    options = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
+    options: dict[str, Any] = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
+    if source.on:
+        options["follows"] = True
     host: Host = project.host_for(run, workflow, project.root, **options)
     context = replace(
         host.context,
@@ -335,12 +345,6 @@ def prepare_run(project: Project, run: RunId, workflow: Workflow, source: RunSou
     events = events_of(project.runtime.events(RunId(source.past)))
     without = frozenset(Address(path) for path in source.without)
     return replace(prepared, past=prior_results_of(RunId(source.past), events, without=without))
-
-
-def new_id() -> RunId:
-    """By the time it starts, so that names sort by age; with a random tail."""
-    tail = "".join(secrets.choice(ID_LETTERS) for _ in range(4))
-    return RunId(f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{tail}")
 
 
 def _base(

@@ -67,6 +67,7 @@ COMMANDS: Final = {
     "ui": "Open the pages of this project in the browser.",
     "mcp": "Give your own assistant tools for the runs of this project.",
     "acp": "Use workflows as an agent in an editor.",
+    "worker": "Perform attempts of runs on a cluster.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
     "memory": "List, show, edit and delete what runs remember.",
@@ -84,7 +85,7 @@ GROUPS: Final = {
         "init validate resolve convert graph plan simulate prompt context deps test schema roles".split()
     ),
     "run": frozenset(
-        "demo run start-task resume take raise rerun fork watch run-step serve ui mcp acp".split()
+        "demo run start-task resume take raise rerun fork watch run-step serve worker ui mcp acp".split()
     ),
     "control": frozenset(
         "approve reject answer guide signal jump pause cancel apply complete-task inbox notify".split()
@@ -106,7 +107,7 @@ HEADINGS: Final = {
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
     "Assistants and editors": "mcp acp",
-    "Agents and the machine": "agents doctor gc",
+    "Agents and the machine": "agents doctor worker gc",
 }
 """What `podium --help` lists, in this order."""
 OTHER_WORDS: Final = {

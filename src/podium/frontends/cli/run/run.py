@@ -24,7 +24,7 @@ from podium.frontends.cli.foreground import Foreground, is_terminal
 from podium.frontends.cli.gitignore import offer_ignore_lines
 from podium.frontends.cli.open_run import in_project_of_file
 from podium.frontends.cli.options import detail_options, role_option, set_option
-from podium.frontends.cli.output import say, tell_output
+from podium.frontends.cli.output import say, tell_output, tell_run
 from podium.frontends.cli.question import ask_missing_inputs
 from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import dollars, duration, first_of, plural
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from podium.app.author.load import LoadedWorkflow
     from podium.app.project import Project
     from podium.app.run.cost_history import History
+    from podium.core.hash_chain import RunId
     from podium.core.model import Workflow
     from podium.frontends.cli.live_display import Detail
 
@@ -76,6 +77,17 @@ SHOWN = 5
     shell_complete=complete_sandbox,
 )
 @click.option(
+    "--on",
+    metavar="ADDRESS",
+    envvar="PODIUM_ON",
+    help="Let workers of a Temporal server perform it, such as temporal://localhost:7233/default.",
+)
+@click.option(
+    "--exchange",
+    metavar="URL",
+    help="Repository by which workers get the project and return work.  [default: remote podium, or origin]",
+)
+@click.option(
     "--record",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
@@ -107,6 +119,8 @@ def command(  # noqa: PLR0913  # one argument per option
     note: str,
     no_human: bool,
     sandbox: str | None,
+    on: str | None,
+    exchange: str | None,
     record: Path | None,
     replay: Path | None,
     yes: bool,
@@ -120,7 +134,9 @@ def command(  # noqa: PLR0913  # one argument per option
     cancelled or interrupted; 2 if nothing was started, 3 if a path leaves the project, also during a step. At a
     terminal, inputs without a value and questions are asked here. Without one, a run that needs a person parks.
     """
-    _check_options(record=record, replay=replay, output=output, awaited=not (as_json or detach))
+    _check_options(
+        on=on, exchange=exchange, record=record, replay=replay, output=output, awaited=not (as_json or detach)
+    )
     workflow = definition.workflow
     _print_warnings(definition, detail)
     _check_output(workflow, output)
@@ -134,6 +150,8 @@ def command(  # noqa: PLR0913  # one argument per option
         no_human=no_human,
         sequential=sequential,
         sandbox=sandbox,
+        on=on or "",
+        exchange=exchange or "",
         record=_absolute(record),
         replay=_absolute(replay),
     )
@@ -144,11 +162,22 @@ def command(  # noqa: PLR0913  # one argument per option
     _tell_start(started, forecast, detail)
     offer_ignore_lines(project, yes=yes)
     if detach:
-        return run_detached(project, started.run, as_json=as_json)
-    usual = usual_times(history)
-    display = Foreground(project, started.run, as_json=as_json, detail=detail, usual=usual, checks_base=True)
+        return _detach(project, started.run, on=on, as_json=as_json)
+    shown: dict[str, Any] = {"as_json": as_json, "detail": detail, "usual": usual_times(history)}
+    return _follow(project, Foreground(project, started.run, checks_base=on is None, **shown), output)
+
+
+def _detach(project: Project, run: RunId, *, on: str | None, as_json: bool) -> int:
+    if on is None:
+        return run_detached(project, run, as_json=as_json)
+    # Workers perform it, so no process is needed here.
+    tell_run(project, run) if as_json else click.echo(run)
+    return 0
+
+
+def _follow(project: Project, display: Foreground, output: str | None) -> int:
     with display:
-        driving = partial(project.commands.drive, started.run, park=display.parks, observer=display.observer)
+        driving = partial(project.commands.drive, display.run, park=display.parks, observer=display.observer)
         code = finish(project, display, anyio.run(driving))
     if output is not None:
         tell_output(project, display.run, output)
@@ -168,9 +197,19 @@ def _inputs(
     return ask_missing_inputs(definition, values) if may_ask and is_terminal() else values
 
 
-def _check_options(*, record: Path | None, replay: Path | None, output: str | None, awaited: bool) -> None:
+def _check_options(
+    *,
+    on: str | None,
+    exchange: str | None,
+    record: Path | None,
+    replay: Path | None,
+    output: str | None,
+    awaited: bool,
+) -> None:
     if record is not None and replay is not None:
         raise click.UsageError("--record and --replay exclude each other")
+    if exchange is not None and on is None:
+        raise click.UsageError("--exchange needs --on")
     if output is not None and not awaited:
         raise click.UsageError("--output excludes --json and --detach")
 

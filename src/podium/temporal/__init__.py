@@ -1,0 +1,1 @@
+"""The runtime of several machines: a run is a Temporal workflow, and workers perform its attempts."""

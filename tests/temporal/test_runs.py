@@ -1,0 +1,216 @@
+"""What workers perform, and what they and the client say when something is missing."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.core.hash_chain import RunId
+from podium.runtime.commands import encode_command
+from tests.e2e.kit import until
+from tests.temporal.kit import Server, cluster
+
+pytestmark = pytest.mark.slow
+
+HEAD = "podium: 1\nname: w\n"
+CONFIG = {".podium/config.yaml": "sandbox: limits\n"}
+CANARY = "canary7f3a"
+
+
+def history(server: Server, run: str) -> str:
+    """The history of a run as the server has it, with everything that is base64 decoded too."""
+    program = Path(sys.executable).parent / "temporal"
+    command = (str(program), "workflow", "show", "--workflow-id", run, "--output", "json")
+    shown = subprocess.run(
+        (*command, "--address", f"127.0.0.1:{server.port}"),
+        capture_output=True,
+        check=True,
+        env={"PATH": os.defpath, "HOME": str(server.folder)},
+    ).stdout.decode()
+    return shown + "".join(_decoded(json.loads(shown)))
+
+
+def _decoded(value: Any) -> list[str]:
+    match value:
+        case dict():
+            return [text for inner in value.values() for text in _decoded(inner)]
+        case list():
+            return [text for inner in value for text in _decoded(inner)]
+        case str():
+            try:
+                return [base64.b64decode(value, validate=True).decode("latin-1")]
+            except ValueError:
+                return []
+        case _:
+            return []
+
+
+def flow_with_canaries() -> dict[str, str]:
+    work = f"cat > /dev/null\nmkdir -p {CANARY}\necho {CANARY} > {CANARY}/file\necho {CANARY}\n"
+    steps = (
+        f"agents: {{hand: {{type: command, command: [sh, work.sh], price: {{input: 0, output: 0}}}}}}\n"
+        f"inputs: {{word: string}}\nsteps:\n"
+        f'  {CANARY}: {{agent: hand, prompt: "{CANARY} {{{{ inputs.word }}}}", touches: ["{CANARY}/**"]}}\n'
+        f'  bad: {{run: ["sh", "-c", "echo {CANARY} >&2; exit 3"], on: {{failed: next}}}}\n'
+        f'  ask: {{human: "{CANARY}?", by: [{CANARY}]}}\n'
+    )
+    return {"w.yaml": HEAD + steps, "work.sh": work, **CONFIG}
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_with_a_key_nothing_of_a_run_is_readable_on_the_server(
+    encrypted: bool, server: Server, tmp_path: Path
+) -> None:
+    key = {"PODIUM_ENCRYPTION_KEY": base64.b64encode(secrets.token_bytes(32)).decode()} if encrypted else {}
+    with cluster(server, tmp_path / "c", flow_with_canaries()) as made:
+        made.project.env.update(key)
+        made.start_worker()
+        ended = made.run("w.yaml", "--json", "-i", f"word={CANARY}")
+        assert ended.code == 6, ended.err
+        run = ended.data()["run"]
+        answered = made.project.podium("reject", run, "ask", "--feedback", CANARY, "--by", CANARY)
+        assert answered.code in (0, 4), answered.err
+        assert made.follow(run).code == 4
+        stored = history(server, run)
+    # Without a key, small payloads are stored as they are: the test would see what it looks for.
+    assert (CANARY in stored) is not encrypted
+    assert "podium.perform" in stored
+
+
+def test_a_run_that_continues_with_new_histories_has_the_log_of_one_that_does_not(
+    server: Server, tmp_path: Path
+) -> None:
+    steps = "steps:\n  rounds:\n    repeat: {until: \"steps.turn.output == '12'\", max: 20}\n    steps:\n"
+    steps += '      turn: {run: {script: "echo t >> turns; wc -l < turns"}, touches: [turns]}\n'
+    with cluster(server, tmp_path / "c", {"w.yaml": HEAD + steps, **CONFIG}) as made:
+        made.start_worker()
+        whole = made.run("w.yaml", "--json").data()["run"]
+        made.project.env["PODIUM_HISTORY"] = "40"
+        parts = made.run("w.yaml", "--json").data()["run"]
+        assert made.kinds(parts) == made.kinds(whole)
+        assert made.project.podium("verify", parts).code == 0
+        listed = history(server, parts)
+    assert "continuedExecutionRunId" in listed
+
+
+def test_a_command_sent_twice_is_followed_once_and_late_ones_are_refused(
+    server: Server, tmp_path: Path
+) -> None:
+    from podium.core.messages import Approve
+    from podium.core.types import Address
+
+    steps = "steps:\n  ask: {human: 'Go on?'}\n  more: {human: 'Really?'}\n"
+    with cluster(server, tmp_path / "c", {"w.yaml": HEAD + steps, **CONFIG}) as made:
+        made.start_worker()
+        run = made.run("w.yaml", "--json").data()["run"]
+        body = dict(encode_command(Approve(Address("ask"), "approve", "ann")))
+        assert {say(server, run, "same", body) for _ in range(50)} == {"done"}
+        assert made.follow(run).code == 6
+        assert [e["path"] for e in made.project.events(RunId(run)) if e["type"] == "ApprovalGiven"] == ["ask"]
+        assert made.project.podium("approve", run, "more").code == 0
+        assert made.follow(run).code == 0
+        late = made.project.podium("approve", run, "more")
+        assert (late.code, "Traceback" in late.err) == (2, False)
+        assert say(server, run, "same", body) == "done"
+
+
+def say(server: Server, run: str, key: str, body: dict[str, Any]) -> Any:
+    import asyncio
+
+    from podium.temporal.connection import connect, parse_address
+
+    async def send() -> Any:
+        client = await connect(parse_address(server.address))
+        return await client.get_workflow_handle(run).execute_update("podium.send", args=[key, body], id=key)
+
+    return asyncio.run(send())
+
+
+def test_a_step_runs_where_its_label_is_and_a_lacking_secret_is_passed_on(
+    server: Server, tmp_path: Path
+) -> None:
+    steps = (
+        "secrets: [TOKEN]\nsteps:\n"
+        '  here: {run: ["sh", "-c", "echo $WHO"], env: [WHO], runs_on: [special]}\n'
+        '  secret: {run: ["sh", "-c", "test -n \\"$TOKEN\\" && echo $WHO"], env: [WHO], secrets: [TOKEN]}\n'
+    )
+    with cluster(server, tmp_path / "c", {"w.yaml": HEAD + steps, **CONFIG}) as made:
+        made.start_worker("--label", "special", WHO="one", TOKEN="abcdefgh12345")
+        made.start_worker(WHO="two")
+        ended = made.run("w.yaml", "--json")
+        assert ended.code == 0, ended.err
+        run = RunId(ended.data()["run"])
+        texts = {
+            e["path"]: e["result"]["text"] for e in made.project.events(run) if e["type"] == "AttemptEnded"
+        }
+    assert texts == {"here": "one\n", "secret": "one\n"}
+
+
+def test_one_machine_refuses_a_label_that_it_does_not_have(server: Server, tmp_path: Path) -> None:
+    steps = "steps:\n  a: {run: 'true', runs_on: [gpu]}\n  b: {run: 'true', runs_on: [gpu, local]}\n"
+    with cluster(server, tmp_path / "c", {"w.yaml": HEAD + steps, **CONFIG}) as made:
+        ended = made.project.podium("run", "w.yaml")
+        assert ended.code == 2
+        assert 'step "a" has runs_on: gpu, and nothing here serves that' in ended.err
+        assert 'step "b"' not in ended.err
+        assert made.project.podium("runs", "--json").out.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("{agent: human, prompt: do it}", "work by hand happens on one machine"),
+        ("{run: 'true', workspace: inplace}", "workspace: inplace means a folder of this machine"),
+        ("{wait: {file: a.txt}}", "wait: file looks at one machine"),
+        ("{run: 'true', memory: notes}", "memory is kept in the repository of one machine"),
+    ],
+)
+def test_what_workers_cannot_do_is_refused_before_the_start(
+    step: str, reason: str, server: Server, tmp_path: Path
+) -> None:
+    with cluster(server, tmp_path / "c", {"w.yaml": f"{HEAD}steps:\n  a: {step}\n", **CONFIG}) as made:
+        ended = made.run("w.yaml")
+        assert ended.code == 2
+        assert reason in ended.err
+
+
+def test_a_server_that_is_not_there_and_a_wrong_address_are_said_in_words(
+    server: Server, tmp_path: Path
+) -> None:
+    with cluster(
+        server, tmp_path / "c", {"w.yaml": f"{HEAD}steps:\n  a: {{run: 'true'}}\n", **CONFIG}
+    ) as made:
+        away = made.project.podium("run", "w.yaml", "--on", "temporal://127.0.0.1:1")
+        assert (away.code, "does not answer" in away.err, "Traceback" in away.err) == (1, True, False)
+        wrong = made.project.podium("run", "w.yaml", "--on", "localhost:7233")
+        assert (wrong.code, "is not the address of a Temporal server" in wrong.err) == (2, True)
+        assert made.project.podium("runs", "--json").out.strip() == "[]"
+
+
+def test_two_clients_copy_the_same_log(server: Server, tmp_path: Path) -> None:
+    """A process that only looks, while another one follows."""
+    steps = 'steps:\n  a: {run: ["sh", "-c", "sleep 2; echo done"]}\n'
+    with cluster(server, tmp_path / "c", {"w.yaml": HEAD + steps, **CONFIG}) as made:
+        made.start_worker()
+        run = made.start_run("w.yaml")
+        follower = made.project.start("resume", run)
+        until(lambda: made.project.podium("show", run).code == 0, "a view of the run")
+        assert follower.wait(timeout=60) == 0
+        assert made.project.podium("verify", run).code == 0
+
+
+def test_other_commands_do_not_import_the_library() -> None:
+    code = (
+        "import sys; from podium.frontends.cli.main import podium\n"
+        "podium.main(['run', '--help'], standalone_mode=False)\n"
+        "assert 'temporalio' not in sys.modules and 'podium.temporal' not in sys.modules"
+    )
+    subprocess.run((sys.executable, "-c", code), check=True, stdout=subprocess.DEVNULL)
