@@ -138,6 +138,8 @@ class WorkflowConfig:
     notify: tuple[str, ...] = ()
     subject: Value = None
     """What the runs of the workflow are about, so that those about the same can be compared; a text with inputs."""
+    adaptive: Mapping[str, Any] = field(default_factory=no_fields)
+    """How the agents of steps with `agent: auto` are chosen, as written."""
     works_in_project: bool = False
     """Whether steps change the project itself unless they say otherwise."""
 

@@ -116,6 +116,19 @@ QUERIES: Final[Mapping[str, str]] = {
         "from verdict d join run r on r.no = d.run where d.score is not null and d.of_agent is not null "
         f"and {FILTER} group by d.of_agent, r.no) where place <= :most group by 1 order by 1"
     ),
+    "choice samples": (
+        "select v.agent, v.model, v.stood, v.usd, v.unknown_calls from visit v join run r on r.no = v.run "
+        "where v.craft = :craft and v.role is :role and v.ended is not null and v.agent is not null "
+        "and v.entered >= :since and v.entered < :until and r.played = 0 "
+        "and (:role is not null or (r.workflow = :workflow and v.step = :step)) "
+        "and (:project is null or r.project = (select no from project where id = :project)) "
+        "order by v.entered desc, r.no desc, v.path desc limit :most"
+    ),
+    "choices": (
+        "select c.path, c.policy, c.chosen, c.standard, c.chance, r.run, r.workflow, r.started, "
+        "(select min(v.stood) from visit v where v.run = r.no and v.step = c.path) "
+        f"from choice c join run r on r.no = c.run where {FILTER} order by r.started desc, r.no desc limit 50"
+    ),
     "past iterations": (
         f"select r.run, r.continues, r.score from run r where r.subject = :name and {NO_TRIAL} and {FILTER} "
         "order by r.started, r.no"

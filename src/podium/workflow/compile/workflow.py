@@ -131,6 +131,7 @@ def _config(context: CompileContext) -> WorkflowConfig:
         secrets=freeze(raw.get("secrets") or ()),
         notify=freeze(raw.get("notify") or ()),
         subject=context.value(context.source.file.subject, ("subject",)),
+        adaptive=freeze(adaptive.written if (adaptive := context.source.file.adaptive) else {}),
         works_in_project=workspace is not None and workspace.mode == "inplace",
     )
 

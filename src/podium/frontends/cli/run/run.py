@@ -28,6 +28,7 @@ from podium.frontends.cli.output import say, tell_output
 from podium.frontends.cli.question import ask_missing_inputs
 from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import dollars, duration, first_of, plural
+from podium.views.run.choices import choice_text
 from podium.workflow.problems import did_you_mean
 
 if TYPE_CHECKING:
@@ -157,6 +158,8 @@ def command(  # noqa: PLR0913  # one argument per option
 def _tell_start(started: StartedRun, forecast: str, detail: Detail) -> None:
     if detail != "quiet":
         _warn(started)
+        for chosen in started.chosen:
+            say(f"  {choice_text(chosen)}", err=True)
         say(forecast, err=True)
 
 
