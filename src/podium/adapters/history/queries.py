@@ -129,6 +129,27 @@ QUERIES: Final[Mapping[str, str]] = {
         "(select min(v.stood) from visit v where v.run = r.no and v.step = c.path) "
         f"from choice c join run r on r.no = c.run where {FILTER} order by r.started desc, r.no desc limit 50"
     ),
+    "runs by status": f"select r.workflow, r.status, count(*) from run r where {FILTER} group by 1, 2 order by 1, 2",
+    "attempts by kind": (
+        "select coalesce(a.agent, '-'), coalesce(a.role, '-'), coalesce(a.category, a.kind, 'open'), count(*) "
+        f"{_ATTEMPTS} group by 1, 2, 3 order by 1, 2, 3"
+    ),
+    "cost by agent": (
+        "select coalesce(a.agent, '-'), coalesce(a.model, '-'), sum(a.usd) / 1000000.0 "
+        f"{_ATTEMPTS} group by 1, 2 order by 1, 2"
+    ),
+    "unknown by agent": (
+        "select coalesce(a.agent, '-'), coalesce(a.model, '-'), sum(a.unknown_calls) "
+        f"{_ATTEMPTS} group by 1, 2 order by 1, 2"
+    ),
+    "tokens by type": " union all ".join(
+        f"select coalesce(a.agent, '-'), coalesce(a.model, '-'), '{kind}', sum(a.tok_{column}) {_ATTEMPTS} "
+        f"and a.tok_{column} is not null group by 1, 2"
+        for kind, column in (("input", "in"), ("output", "out"), ("cached", "cached"))
+    ),
+    "run times": (
+        f"select r.workflow, r.ended - r.started from run r where r.ended is not null and {FILTER} order by 1"
+    ),
     "past iterations": (
         f"select r.run, r.continues, r.score from run r where r.subject = :name and {NO_TRIAL} and {FILTER} "
         "order by r.started, r.no"
