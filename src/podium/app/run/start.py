@@ -32,7 +32,7 @@ from podium.attempt.host import Host
 from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
-from podium.core.payloads import Chosen, RunFacts
+from podium.core.payloads import Chosen, RunFacts, Trial
 from podium.core.queries.steps import all_steps, may_call_agents
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
@@ -107,6 +107,8 @@ class RunRequest:
     """What a trigger starts it for."""
     outside_inputs: tuple[str, ...] = ()
     """The inputs that read the event."""
+    trial: Trial | None = None
+    """Its place in an experiment."""
     note: str = ""
     """What the person writes about the run, for comparisons with others."""
     history: History | None = None
@@ -173,6 +175,7 @@ def start_run(
         facts,
         typical_use=usual_of(workflow, history),
         note=host.mask.text(shortened(request.note)),
+        trial=request.trial,
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # Simulated agents cost nothing now, whatever they cost when they were recorded.
         accepts=("*",) if host.context.agents_simulated else request.accepts,

@@ -62,6 +62,7 @@ COMMANDS: Final = {
     "serve": "Resume parked runs when they are due.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
+    "compare": "Compare workflows on a suite of cases, with intervals and a budget.",
     "memory": "List, show, edit and delete what runs remember.",
     "roles": "List, show, check and install roles.",
     "agents": "List agents: what is installed, and how each logs in.",
@@ -79,7 +80,7 @@ GROUPS: Final = {
     "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
     "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox".split()),
     "inspect": frozenset(
-        "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
+        "runs show events logs costs diff report export verify gc agents doctor memory history metrics compare".split()
     ),
 }
 """The folder in which the module of a command is."""
@@ -90,7 +91,7 @@ HEADINGS: Final = {
     "Start": "demo rerun fork run-step watch serve",
     "Watch": "runs logs events",
     "Decide": "inbox reject answer apply take raise guide signal jump pause cancel",
-    "Look back": "diff costs report metrics history memory export verify",
+    "Look back": "diff costs report metrics compare history memory export verify",
     "Write and check workflows": "validate plan simulate test graph prompt context resolve convert roles schema",
     "Agents and the machine": "agents doctor gc",
 }

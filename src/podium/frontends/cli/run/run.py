@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from dataclasses import replace
@@ -16,6 +17,7 @@ from podium.app.author.load import parse_inputs
 from podium.app.run.cost_history import usual_times
 from podium.app.run.start import RunRequest, StartedRun
 from podium.app.values import parse_vars, read_values
+from podium.core.payloads import Trial
 from podium.core.queries.steps import may_call_agents
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import detach as run_detached
@@ -90,6 +92,9 @@ SHOWN = 5
 @click.option(
     "--yes", is_flag=True, help="Answer Podium's own questions with yes; steps and gates still ask."
 )
+@click.option(
+    "--trial", hidden=True, help="The place of the run in an experiment, as JSON; podium compare sets it."
+)
 @click.option("--output", metavar="NAME", help="Print only this output of the workflow on stdout.")
 @detail_options
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
@@ -110,6 +115,7 @@ def command(  # noqa: PLR0913  # one argument per option
     record: Path | None,
     replay: Path | None,
     yes: bool,
+    trial: str | None,
     output: str | None,
     detail: Detail,
     as_json: bool,
@@ -136,6 +142,7 @@ def command(  # noqa: PLR0913  # one argument per option
         sandbox=sandbox,
         record=_absolute(record),
         replay=_absolute(replay),
+        trial=None if trial is None else Trial(**json.loads(trial)),
     )
     history = project.queries.history(workflow)
     forecast = _forecast(workflow, request, history)
