@@ -18,8 +18,7 @@ from podium.app.comparing.suite import Arm, Case, Grader, Suite
 from podium.app.comparing.trials import Experiment, PlannedTrial, TrialResult
 from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
-from podium.git.fresh_repository import make_repository
-from podium.git.repository import find
+from podium.git.repository import find, make_repository
 from podium.git.workdir.checkout import checkout
 from podium.process.detach import start_detached, stop
 from podium.views.run.view import RunView, elapsed

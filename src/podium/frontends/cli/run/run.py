@@ -144,9 +144,7 @@ def command(  # noqa: PLR0913  # one argument per option
         replay=_absolute(replay),
         trial=None if trial is None else Trial(**json.loads(trial)),
     )
-    history = project.queries.history(workflow)
-    forecast = _forecast(workflow, request, history)
-    request = replace(request, accepts=_accepted(workflow, request, yes=yes), history=history)
+    request, history, forecast = _with_forecast(project, request, yes=yes)
     started = project.commands.start(request, on_trial=partial(_announce, detail))
     _tell_start(started, forecast, detail)
     offer_ignore_lines(project, yes=yes)
@@ -160,6 +158,13 @@ def command(  # noqa: PLR0913  # one argument per option
     if output is not None:
         tell_output(project, display.run, output)
     return code
+
+
+def _with_forecast(project: Project, request: RunRequest, *, yes: bool) -> tuple[RunRequest, History, str]:
+    workflow = request.definition.workflow
+    history = project.queries.history(workflow)
+    forecast = _forecast(workflow, request, history)
+    return replace(request, accepts=_accepted(workflow, request, yes=yes), history=history), history, forecast
 
 
 def _tell_start(started: StartedRun, forecast: str, detail: Detail) -> None:
