@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -150,6 +150,9 @@ formats: setup ## misspell, remove and duplicate keys of FILES=5000 files of the
 
 fuzz: setup ## random files and expressions for SECONDS=300
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)
+
+regret: setup ## what each policy of agent: auto loses on 200 synthetic histories
+	@$(PY) -m bench.choosing
 
 bench: setup ## what is promised about speed, measured here beside the floor and a peer
 	@[ -x .venv-bench/bin/python ] || { $(PY) -m venv .venv-bench && .venv-bench/bin/python -m pip install --quiet --require-hashes -r requirements/bench.txt; }

@@ -134,6 +134,8 @@ class WorkflowConfig:
     """The channels that messages about the run go to; None for all that the configuration defines."""
     subject: Value = None
     """What the runs of the workflow are about, so that those about the same can be compared; a text with inputs."""
+    adaptive: Mapping[str, Any] = field(default_factory=no_fields)
+    """How the agents of steps with `agent: auto` are chosen, as written."""
     works_in_project: bool = False
     """Whether steps change the project itself unless they say otherwise."""
 

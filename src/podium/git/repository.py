@@ -297,3 +297,12 @@ def clear_locks(repository: Repository, run_id: str) -> tuple[Path, ...]:
     for lock in locks:
         lock.unlink(missing_ok=True)
     return locks
+
+
+def make_repository(folder: Path) -> None:
+    """Make a repository with one commit of all files in a folder, which Podium alone has written, ignored ones included."""
+    git = Git(folder / ".git", work_tree=folder)
+    run(git, "init", "--quiet", "--initial-branch=main", str(folder))
+    person = ("-c", "user.name=podium", "-c", "user.email=podium@localhost")
+    run(git, "add", "--all", "--force", ".")
+    run(git, *person, "commit", "--quiet", "--no-verify", "--allow-empty", "--message=Start")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from podium.core.model import Workflow
-from podium.core.payloads import TypicalUse
+from podium.core.payloads import Chosen, TypicalUse
 from podium.fast_dataclass import dataclass
 from podium.simulate.random_world import DEFAULT_ODDS, NO_PAST, Odds, PastUse, RandomWorld
 from podium.simulate.run import SIMULATED, simulate
@@ -49,9 +49,10 @@ def simulate_runs(
     odds: Odds | None = None,
     past: Mapping[str, PastUse] = NO_PAST,
     typical_use: tuple[TypicalUse, ...] = (),
+    chosen: tuple[Chosen, ...] = (),
 ) -> RunStatistics:
     """Runs the workflow once per seed in a random world, in which calls use what they used before."""
-    facts = replace(SIMULATED, typical_use=typical_use)
+    facts = replace(SIMULATED, typical_use=typical_use, chosen=chosen)
     worlds = (RandomWorld(seed, odds or DEFAULT_ODDS, past=past) for seed in seeds)
     return _summarize(
         trace(simulate(workflow, world, inputs=inputs, env=env, facts=facts).events) for world in worlds

@@ -20,6 +20,7 @@ from podium.core.payloads import RunMemory
 from podium.core.queries.graph import tree_in_view, workflow_of
 from podium.core.queries.memories import memory_of
 from podium.core.queries.names import InstanceNames
+from podium.core.queries.steps import with_choice
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import MERGE_MEMORY, Address, Tree
 from podium.tasks.command_work import command_work_of, facts_of, rechecks_of, rechecks_of_merged
@@ -70,7 +71,9 @@ def attempt_task(
     assert isinstance(leaf, Leaf)
     return AttemptTask(
         started=started,
-        step=leaf.place.step,
+        step=with_choice(
+            leaf.place.step, started.path, () if state.started is None else state.started.run.chosen
+        ),
         values=_values(state, leaf),
         work=_work_of(started, leaf, state),
         view=tree_in_view(leaf),

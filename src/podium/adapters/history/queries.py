@@ -116,6 +116,40 @@ QUERIES: Final[Mapping[str, str]] = {
         "from verdict d join run r on r.no = d.run where d.score is not null and d.of_agent is not null "
         f"and {FILTER} group by d.of_agent, r.no) where place <= :most group by 1 order by 1"
     ),
+    "choice samples": (
+        "select v.agent, v.model, v.stood, v.usd, v.unknown_calls from visit v join run r on r.no = v.run "
+        "where v.craft = :craft and v.role is :role and v.ended is not null and v.agent is not null "
+        "and v.entered >= :since and v.entered < :until and r.played = 0 "
+        "and (:role is not null or (r.workflow = :workflow and v.step = :step)) "
+        "and (:project is null or r.project = (select no from project where id = :project)) "
+        "order by v.entered desc, r.no desc, v.path desc limit :most"
+    ),
+    "choices": (
+        "select c.path, c.policy, c.chosen, c.standard, c.chance, r.run, r.workflow, r.started, "
+        "(select min(v.stood) from visit v where v.run = r.no and v.step = c.path) "
+        f"from choice c join run r on r.no = c.run where {FILTER} order by r.started desc, r.no desc limit 50"
+    ),
+    "runs by status": f"select r.workflow, r.status, count(*) from run r where {FILTER} group by 1, 2 order by 1, 2",
+    "attempts by kind": (
+        "select coalesce(a.agent, '-'), coalesce(a.role, '-'), coalesce(a.category, a.kind, 'open'), count(*) "
+        f"{_ATTEMPTS} group by 1, 2, 3 order by 1, 2, 3"
+    ),
+    "cost by agent": (
+        "select coalesce(a.agent, '-'), coalesce(a.model, '-'), sum(a.usd) / 1000000.0 "
+        f"{_ATTEMPTS} group by 1, 2 order by 1, 2"
+    ),
+    "unknown by agent": (
+        "select coalesce(a.agent, '-'), coalesce(a.model, '-'), sum(a.unknown_calls) "
+        f"{_ATTEMPTS} group by 1, 2 order by 1, 2"
+    ),
+    "tokens by type": " union all ".join(
+        f"select coalesce(a.agent, '-'), coalesce(a.model, '-'), '{kind}', sum(a.tok_{column}) {_ATTEMPTS} "
+        f"and a.tok_{column} is not null group by 1, 2"
+        for kind, column in (("input", "in"), ("output", "out"), ("cached", "cached"))
+    ),
+    "run times": (
+        f"select r.workflow, r.ended - r.started from run r where r.ended is not null and {FILTER} order by 1"
+    ),
     "past iterations": (
         f"select r.run, r.continues, r.score from run r where r.subject = :name and {NO_TRIAL} and {FILTER} "
         "order by r.started, r.no"

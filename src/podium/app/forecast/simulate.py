@@ -10,9 +10,10 @@ from podium.app.forecast.check import past_uses
 from podium.app.run.cost_history import History, usual_of
 from podium.app.values import as_foreseen, assumed
 from podium.core.model import Workflow
-from podium.fast_dataclass import dataclass
+from podium.core.payloads import Chosen
+from podium.fast_dataclass import dataclass, replace
 from podium.simulate.random_world import Odds
-from podium.simulate.run import simulate
+from podium.simulate.run import SIMULATED, simulate
 from podium.simulate.scripted_world import ScriptedWorld, explain_unmatched
 from podium.simulate.statistics import RunStatistics, simulate_runs
 from podium.views.run.trace import Trace, trace
@@ -33,11 +34,13 @@ def rehearse(
     *,
     inputs: Mapping[str, Any],
     env: Mapping[str, str] | None = None,
+    chosen: tuple[Chosen, ...] = (),
 ) -> Rehearsal:
     """One run in which everybody says what the cast says, and everything else goes well."""
     workflow = as_foreseen(workflow, inputs)
     world = ScriptedWorld(NO_CAST if cast is None else read_cast(cast))
-    run = simulate(workflow, world, inputs=assumed(workflow, inputs), env=env)
+    facts = replace(SIMULATED, chosen=chosen)
+    run = simulate(workflow, world, inputs=assumed(workflow, inputs), env=env, facts=facts)
     rules = () if cast is None else world.unmatched_rules()
     unplayed = tuple(
         (line_of(cast, rule), explain_unmatched(rule.match, run.state, run.events, runs_commands=False))
@@ -55,6 +58,7 @@ def forecast(
     env: Mapping[str, str] | None = None,
     odds: Odds | None = None,
     history: History | None = None,
+    chosen: tuple[Chosen, ...] = (),
 ) -> RunStatistics:
     """What many runs with ordinary luck amount to; calls use what they used in earlier runs, as in `podium plan`."""
     workflow = as_foreseen(workflow, inputs)
@@ -66,4 +70,5 @@ def forecast(
         odds=odds,
         past=past_uses(workflow, history or {}),
         typical_use=usual_of(workflow, history or {}),
+        chosen=chosen,
     )

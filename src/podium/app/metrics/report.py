@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from podium.app.history.catch_up import opened_history
 from podium.app.metrics.advice import advice
+from podium.app.metrics.choices import auto
 from podium.app.metrics.over_time import runs, subject, trend, weekly
 from podium.app.metrics.query import MetricsQuery, Source
 from podium.app.metrics.views import View, agents, best, context, costs, errors, roles
@@ -28,6 +29,7 @@ VIEWS: Final[Mapping[str, View]] = {
     "errors": errors,
     "context": context,
     "runs": runs,
+    "auto": auto,
     "advice": advice,
 }
 NAMED: Final[Mapping[str, str]] = {"best": "the craft", "subject": "the subject"}
@@ -43,6 +45,7 @@ TITLES: Final[Mapping[str, str]] = {
     "errors": "Errors",
     "context": "Context windows",
     "runs": "Runs",
+    "auto": "Choices of agent: auto",
     "advice": "Suggestions",
 }
 PAGE: Final = ("weekly", "roles", "agents", "costs", "errors", "context", "advice", "runs")

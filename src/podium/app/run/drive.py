@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import nullcontext
@@ -95,6 +97,7 @@ async def drive(
     messages = _messages(project, run)
     # Until everything is gone: otherwise a second SIGTERM would end this process while it ends the others.
     listening = anyio.open_signal_receiver(*SIGNALS) if signals else nullcontext()
+    observer, close = _with_telemetry(observer)
     try:
         with listening as received:
             async with anyio.create_task_group() as group:
@@ -121,6 +124,7 @@ async def drive(
         # The caller does not know that several tasks do the work.
         raise _first(errors) from errors
     finally:
+        close()
         # A service drives many runs, one after another.
         prepared = project.driven.pop(run, None)
         if messages is not None:
@@ -158,6 +162,22 @@ def _both(first: OnTurn | None, second: OnTurn) -> OnTurn:
         second(driven)
 
     return on_turn
+
+
+def _with_telemetry(observer: Observer) -> tuple[Observer, Callable[[], None]]:
+    """The observer, which also sends spans if the environment names a collector, and what ends that."""
+    if not os.environ.get("PODIUM_OTLP"):
+        return observer, lambda: None
+    from podium.app.telemetry.live import live_sender, with_sender
+
+    sender = live_sender(os.environ, _warn)
+    if sender is None:
+        return observer, lambda: None
+    return observer._replace(on_turn=with_sender(sender, observer.on_turn)), sender.close
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def _add_to_history(project: Project, run: RunId, state: State, prepared: PreparedRun) -> None:

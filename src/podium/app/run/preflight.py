@@ -269,9 +269,10 @@ def _likely(verb: Agent, config: WorkflowConfig, agents: Agents, env: Mapping[st
 
 
 def _workers(verb: Agent, step: Step) -> Agent:
-    """The verb with the agents of upgrades among those that may take over."""
+    """The verb with the candidates of `agent: auto` and the agents of upgrades among those that may take over."""
     upgrades = (entry.agent for entry in step.retry.upgrade if entry.agent is not None)
-    return replace(verb, fallback=(*verb.fallback, *upgrades))
+    candidates = step.settings.candidates if verb.agent == AUTO else ()
+    return replace(verb, fallback=(*candidates, *verb.fallback, *upgrades))
 
 
 def _kinds(verb: Agent, config: WorkflowConfig) -> dict[str, str]:

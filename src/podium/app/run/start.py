@@ -32,7 +32,7 @@ from podium.attempt.host import Host
 from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
-from podium.core.payloads import RunFacts
+from podium.core.payloads import Chosen, RunFacts, Trial
 from podium.core.queries.steps import all_steps, may_call_agents
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
@@ -110,6 +110,8 @@ class RunRequest:
     """What a trigger starts it for."""
     outside_inputs: tuple[str, ...] = ()
     """The inputs that read the event."""
+    trial: Trial | None = None
+    """Its place in an experiment."""
     note: str = ""
     """What the person writes about the run, for comparisons with others."""
     on: str = ""
@@ -128,6 +130,8 @@ class StartedRun:
     prepared: PreparedRun
     uncommitted: tuple[str, ...] = ()
     """Files of the user that the run does not see."""
+    chosen: tuple[Chosen, ...] = ()
+    """The agents of steps with `agent: auto`."""
 
     @property
     def run(self) -> RunId:
@@ -183,21 +187,22 @@ def start_run(
         facts,
         typical_use=usual_of(workflow, history),
         note=host.mask.text(shortened(request.note)),
+        trial=request.trial,
         unpriced=agents_without_price(workflow, agent_types()) if workflow.unknown_cost == "ask" else (),
         # Simulated agents cost nothing now, whatever they cost when they were recorded.
         accepts=("*",) if host.context.agents_simulated else request.accepts,
     )
     start = start_message(prepared, facts, request.inputs, tree, no_human=request.no_human)
-    if may_call_agents(workflow) and not host.context.agents_simulated:
-        from podium.app.history.earlier import with_earlier
+    if may_call_agents(workflow):
+        from podium.app.choosing.choose import with_history
 
-        start = with_earlier(project, start, host.now())
+        start = with_history(project, prepared, start)
     if any(step.settings.baseline == "refuse" for _, step, _ in all_steps(workflow)):
         from podium.app.run.baseline import refuse_red_base
 
         refuse_red_base(host, workflow, start.inputs, tree, on_trial)
     create(project, prepared, definition, source, start, request.event, channel=request.channel)
-    return StartedRun(prepared, uncommitted)
+    return StartedRun(prepared, uncommitted, start.run.chosen)
 
 
 def start_message(

@@ -169,7 +169,7 @@ def _must_ask_price(state: State, leaf: Leaf) -> bool:
 def _unpriced(state: State, leaf: Leaf) -> str | None:
     """The agent of this call, if it is known to report no price and this has not been accepted."""
     assert state.started is not None
-    own, facts = agent_of(leaf), state.started.run
+    own, facts = agent_of(state, leaf), state.started.run
     # If the file names no agent, the attempt chooses one, which may be one that has reported no price.
     unpriced = (*(agent for agent in facts.unpriced if agent == own), *state.unpriced)
     for agent in unpriced:

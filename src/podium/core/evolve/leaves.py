@@ -32,7 +32,7 @@ from podium.core.payloads import RefusedMember, RunMemory, StepFailure
 from podium.core.queries.mailboxes import left_notes, mark_read
 from podium.core.queries.memories import memory_of
 from podium.core.queries.step_failures import failing_step
-from podium.core.queries.steps import upgrade_after, upgraded
+from podium.core.queries.steps import AUTO, upgrade_after, upgraded, with_choice
 from podium.core.queries.teams import exchanges_after
 from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
 from podium.core.types import MEMORY_FACTS, MERGE_MEMORY, Address, AnswerKind, MicroUsd, Tree
@@ -103,18 +103,20 @@ def end_attempt(state: State, event: AttemptEnded) -> State:
 
 
 def _record_missing_price(state: State, leaf: Leaf, event: AttemptEnded) -> State:
-    agent = str((event.result or {}).get("agent") or agent_of(leaf) or leaf.place.step.name)
+    agent = str((event.result or {}).get("agent") or agent_of(state, leaf) or leaf.place.step.name)
     return state if agent in state.unpriced else state._replace(unpriced=(*state.unpriced, agent))
 
 
-def agent_of(leaf: Leaf) -> str | None:
+def agent_of(state: State, leaf: Leaf) -> str | None:
     """The agent that the file names for the next attempt; None if the attempt chooses it."""
     verb = leaf.place.step.verb
     assert isinstance(verb, Agent)
     if leaf.uncounted.fallback:
         return verb.fallback[leaf.uncounted.fallback - 1]
-    own = upgraded(leaf.place.step, upgrade_of(leaf)).verb.agent  # type: ignore[union-attr]  # it is still an Agent
-    return own if isinstance(own, str) and own != "auto" else None
+    chosen = () if state.started is None else state.started.run.chosen
+    step = upgraded(with_choice(leaf.place.step, leaf.place.path, chosen), upgrade_of(leaf))
+    own = step.verb.agent  # type: ignore[union-attr]  # it is still an Agent
+    return own if isinstance(own, str) and own != AUTO else None
 
 
 def upgrade_of(leaf: Leaf) -> int:

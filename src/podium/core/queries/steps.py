@@ -22,9 +22,11 @@ from podium.core.model import (
     Verb,
     Workflow,
 )
+from podium.core.payloads import Chosen
 from podium.core.types import Address
 from podium.fast_dataclass import replace
 
+AUTO: Final = "auto"
 WITHOUT_PERSON: Final = ("auto", "notify")
 """Levels of oversight at which a question is passed without a person."""
 
@@ -42,6 +44,16 @@ def upgraded(step: Step, number: int) -> Step:
         estimate=entry.estimate or verb.estimate,
     )
     return step._replace(verb=changed)
+
+
+def with_choice(step: Step, path: Address, chosen: Sequence[Chosen]) -> Step:
+    """The step with the agent that was chosen for it when the run started, if it has `agent: auto`."""
+    verb = step.verb
+    if not isinstance(verb, Agent) or verb.agent != AUTO or not chosen:
+        return step
+    place = addresses.without_numbers(path)
+    agent = next((each.agent for each in chosen if each.step == place), None)
+    return step if agent is None else step._replace(verb=replace(verb, agent=agent))
 
 
 def upgrade_after(step: Step, tries: int) -> int:

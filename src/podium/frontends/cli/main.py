@@ -70,6 +70,7 @@ COMMANDS: Final = {
     "worker": "Perform attempts of runs on a cluster.",
     "metrics": "Show success, quality, cost and time of agents and roles over many runs.",
     "history": "Check, rebuild, copy and export what metrics are made from.",
+    "compare": "Compare workflows on a suite of cases, with intervals and a budget.",
     "memory": "List, show, edit and delete what runs remember.",
     "roles": "List, show, check and install roles.",
     "agents": "List agents: what is installed, and how each logs in.",
@@ -91,7 +92,7 @@ GROUPS: Final = {
         "approve reject answer guide signal jump pause cancel apply complete-task inbox notify".split()
     ),
     "inspect": frozenset(
-        "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
+        "runs show events logs costs diff report export verify gc agents doctor memory history metrics compare".split()
     ),
 }
 """The folder in which the module of a command is."""
@@ -104,7 +105,7 @@ HEADINGS: Final = {
     "Start": "demo start-task rerun fork run-step watch serve",
     "Watch": "ui runs logs events",
     "Decide": "inbox reject answer apply complete-task take raise guide signal jump pause cancel notify",
-    "Look back": "diff costs report metrics history memory export verify",
+    "Look back": "diff costs report metrics compare history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
     "Assistants and editors": "mcp acp",
     "Agents and the machine": "agents doctor worker gc",

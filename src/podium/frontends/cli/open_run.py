@@ -21,9 +21,11 @@ from podium.frontends.cli.safe_terminal import COLOURS
 from podium.frontends.cli.shell_completion import complete_open_run, complete_run, complete_workflow
 
 if TYPE_CHECKING:
+    from podium.app.author.load import LoadedWorkflow
     from podium.app.project import Project
     from podium.app.run.cost_history import History
     from podium.core.model import Workflow
+    from podium.core.payloads import Chosen
     from podium.views.text.terminal import Paint, Tone
 
 LOOK_S: Final = 0.2
@@ -159,6 +161,20 @@ def painter(stream: TextIO | None = None) -> Paint:
         return f"\x1b[{COLOURS[tone]}m{text}\x1b[0m" if colourful and text else text
 
     return paint
+
+
+def planned_choices(root: Path, definition: LoadedWorkflow) -> tuple[Chosen, ...]:
+    """The agents that steps with `agent: auto` would get if a run started now, without exploring."""
+    from podium.core.queries.steps import all_steps
+
+    if not any(step.settings.candidates for _, step, _ in all_steps(definition.workflow)):
+        return ()
+    from podium.app.choosing.choose import choose_agents
+    from podium.app.run.start import RunSource, new_id, prepare_run
+
+    with opened_project(root) as project:
+        prepared = prepare_run(project, new_id(), definition.workflow, RunSource(file=str(definition.file)))
+        return choose_agents(project, prepared.host, definition.workflow, prepared.host.now(), explores=False)
 
 
 def stored_history(root: Path, workflow: Workflow) -> History:

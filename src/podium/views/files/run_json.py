@@ -12,6 +12,7 @@ from podium.core.types import Millis
 from podium.views.format import iso, iso_or_none
 from podium.views.plain import as_text
 from podium.views.run.advice import advice_in
+from podium.views.run.choices import choice_data
 from podium.views.run.features import FeatureProgress, features_of
 from podium.views.run.findings import ReviewHistory, in_view, reviews_of
 from podium.views.run.labels import labels_in
@@ -52,6 +53,11 @@ def end_data(view: RunView) -> dict[str, Any]:
         "pending": [pending_data(view, pending) for pending in view.pending],
         # Only in runs that build one, so that stored records of other runs stay as they are.
         **({"features": features} if features else {}),
+        **(
+            {"chosen": [choice_data(each) for each in view.facts.chosen]}
+            if view.facts and view.facts.chosen
+            else {}
+        ),
         **({"labels": dict(labels_in(view))} if labels_in(view) else {}),
         **({"memories": [memory_data(*each) for each in view.memories.items()]} if view.memories else {}),
     }

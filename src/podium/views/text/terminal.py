@@ -9,6 +9,7 @@ from podium.core.types import CONTINUING_OUTCOMES, Millis
 from podium.views.format import clock, duration
 from podium.views.plain import STYLE, as_text, cells, cut_to_cells, harmless, one_line, short_id, wrapped
 from podium.views.run.advice import advice_in
+from podium.views.run.choices import choice_text
 from podium.views.run.features import features_of
 from podium.views.run.labels import labelled
 from podium.views.run.series import series_text
@@ -136,6 +137,8 @@ def head_lines(view: RunView, now: Millis, paint: Paint, width: int | None = Non
         yield f"  limit on {raised.unit} raised to {raised.to} by {raised.by}" + (
             f": {fit(raised.why, width, 40)}" if raised.why else ""
         )
+    for chosen in () if view.facts is None else view.facts.chosen:
+        yield f"  {fit(choice_text(chosen), width, 2)}"
     for name, memory in view.memories.items():
         if "error" in memory or memory.get("conflicts"):
             beside = ", ".join(memory.get("conflicts", ()))

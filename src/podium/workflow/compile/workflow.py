@@ -130,6 +130,7 @@ def _config(context: CompileContext) -> WorkflowConfig:
         secrets=freeze(raw.get("secrets") or ()),
         notify=context.source.file.notify,
         subject=context.value(context.source.file.subject, ("subject",)),
+        adaptive=freeze(adaptive.written if (adaptive := context.source.file.adaptive) else {}),
         works_in_project=workspace is not None and workspace.mode == "inplace",
     )
 

@@ -46,6 +46,7 @@ KEYS: Final = (
     "reviews",
     "limits",
     "breaker",
+    "adaptive",
     "secrets",
     "env",
     "workspace",
@@ -80,6 +81,14 @@ SPENT_UNITS: Final = ("usd", "tokens", "calls", "time")
 SANDBOX_MEASURES: Final = ("memory", "cpu", "processes", "disk", "files", "scratch")
 
 SANDBOX_KEYS: Final = ("sandbox", "network")
+
+BOLDER: Final[Mapping[str, tuple[str, ...]]] = {
+    "policy": ("first", "rule", "thompson"),
+    "from": ("project", "all"),
+}
+"""Values of `adaptive`, from the most cautious."""
+MORE_IS_BOLDER: Final = ("explore", "max_deviation")
+LESS_IS_BOLDER: Final = ("min_samples", "edge")
 
 LOOSER_RULE: Final = 39
 HINT: Final = (
@@ -230,9 +239,43 @@ def _looser_settings(binding: Node, workflow: Node) -> Iterator[LooserValue]:
         if bound is not None and _exceeds(unit, value, bound):
             fact = f"limits.{unit}: {value.value} is more than {bound.value}"
             yield LooserValue(("limits", unit), value, bound, fact)
+    yield from _looser_adaptive(fields(binding).get("adaptive"), fields(workflow).get("adaptive"))
     for key in SANDBOX_KEYS:
         for loose in _looser_sandbox(binding, key, fields(workflow).get(key)):
             yield replace(loose, keys=(key,))
+
+
+def _looser_adaptive(bound: Node | None, own: Node | None) -> Iterator[LooserValue]:
+    """Settings by which other agents than the standard would be chosen more easily than the project or the user allow."""
+    allowed = fields(bound)
+    for key, value in fields(own).items():
+        limit = allowed.get(key)
+        if limit is None:
+            continue
+        if key == "explore":
+            shares = fields(limit)
+            pairs = [(f"{key}.{name}", share, shares.get(name)) for name, share in fields(value).items()]
+        else:
+            pairs = [(key, value, limit)]
+        for name, mine, theirs in pairs:
+            if theirs is not None and _is_bolder(key, mine.value, theirs.value):
+                fact = f"adaptive.{name}: {mine.value} allows more than {theirs.value}"
+                yield LooserValue(("adaptive", key), value, theirs, fact)
+
+
+def _is_bolder(key: str, value: Any, bound: Any) -> bool:
+    if key in BOLDER:
+        order = BOLDER[key]
+        return value in order and bound in order and order.index(value) > order.index(bound)
+    if key == "locked":
+        return isinstance(bound, Mapping) and any(
+            isinstance(value, Mapping) and name in value and value[name].value != agent.value
+            for name, agent in bound.items()
+        )
+    numbers = [each for each in (value, bound) if isinstance(each, int | float)]
+    if len(numbers) < 2 or key not in (*MORE_IS_BOLDER, *LESS_IS_BOLDER):
+        return False
+    return bool(value > bound) if key in MORE_IS_BOLDER else bool(value < bound)
 
 
 def _exceeds(unit: str, value: Node, bound: Node) -> bool:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 from podium.workflow.schema.channels import Channel
 from podium.workflow.schema.fields import Raw, Short
 from podium.workflow.schema.parts import (
+    Adaptive,
     Breaker,
     ContextMap,
     Estimate,
@@ -181,6 +182,7 @@ class SharedKeys(Raw):
     reviews: Reviews | None = None
     limits: TopLimits | None = None
     breaker: Breaker | None = None
+    adaptive: Adaptive | None = None
     secrets: Texts = ()
     env: Texts = ()
     workspace: WorkspaceMap | None = None

@@ -15,6 +15,7 @@ from podium.workflow.schema.scalars import (
     Number,
     NumberText,
     OneOrMore,
+    Portion,
     Positive,
     PositiveText,
     Share,
@@ -83,6 +84,43 @@ class TopLimits(Limits):
 class Failures(Raw):
     count: Positive
     within: Duration
+
+
+class Weights(Raw):
+    success: Portion | None = None
+    cost: Portion | None = None
+
+
+class Explore(Raw):
+    first: Portion | None = None
+    later: Portion | None = None
+
+
+class Adaptive(Raw):
+    """How the agents of steps with `agent: auto` are chosen."""
+
+    policy: Literal["rule", "thompson", "first"] | None = None
+    last: Duration | None = None
+    min_samples: Positive | None = None
+    weights: Weights | None = None
+    edge: Portion | None = None
+    max_deviation: Portion | None = None
+    explore: Explore | None = None
+    half_life: Positive | None = None
+    interval: Duration | None = None
+    locked: dict[str, str] | None = None
+    from_: Literal["project", "all"] | None = None
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """The settings that are written, with durations in milliseconds."""
+        names = ("policy", "last", "min_samples", "edge", "max_deviation", "half_life", "interval", "locked")
+        values = {**{name: getattr(self, name) for name in names}, "from": self.from_}
+        if self.weights is not None:
+            values["weights"] = {"success": self.weights.success, "cost": self.weights.cost}
+        if self.explore is not None:
+            values["explore"] = {"first": self.explore.first, "later": self.explore.later}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class Breaker(Raw):

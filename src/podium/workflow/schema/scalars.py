@@ -108,6 +108,13 @@ def share(value: Any) -> int:
         raise InvalidValue(str(error)) from error
 
 
+def portion(value: Any) -> float:
+    """A part of a whole, from 0 to 1."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return value
+    raise InvalidValue("a number from 0 to 1")
+
+
 def pass_rule(value: Any) -> str | int | float:
     if isinstance(value, str) and value in {"all", "any", "majority", "done"}:
         return value
@@ -262,6 +269,7 @@ def _map_of(key: str) -> Schema:
 
 
 Number: TypeAlias = Annotated[float, Scalar(number, {"type": "number", "minimum": 0})]
+Portion: TypeAlias = Annotated[float, Scalar(portion, {"type": "number", "minimum": 0, "maximum": 1})]
 Whole: TypeAlias = Annotated[int, Scalar(whole_number, {"type": "integer", "minimum": 0})]
 Positive: TypeAlias = Annotated[int, Scalar(positive, _POSITIVE)]
 Score: TypeAlias = Annotated[int, Scalar(score, {"type": "integer", "minimum": 1, "maximum": 10})]

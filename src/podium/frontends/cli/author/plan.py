@@ -12,11 +12,12 @@ import click
 from podium.app.author.load import load_workflow, parse_inputs
 from podium.app.paths import project_root, user_dir
 from podium.app.values import parse_settings
-from podium.frontends.cli.open_run import stored_history
+from podium.frontends.cli.open_run import planned_choices, stored_history
 from podium.frontends.cli.options import set_option
 from podium.frontends.cli.output import say
 from podium.frontends.cli.shell_completion import complete_workflow
 from podium.views.format import count, dollars, duration, plural
+from podium.views.run.choices import choice_data, choice_text
 
 if TYPE_CHECKING:
     from podium.app.author.load import LoadedWorkflow
@@ -58,16 +59,21 @@ def command(file: Path, inputs: tuple[str, ...], settings: tuple[str, ...], as_j
     history = stored_history(project_root(file.parent), workflow)
     values = parse_inputs(inputs, definition)
     forecast = plan(workflow, values, history)
+    chosen = planned_choices(project_root(file.parent), definition)
     suites = list_suites(workflow)
     refusing = [gate.listed.label for gate in refusing_gates(workflow, values)]
     if as_json:
         listed = [suite._asdict() for suite in suites]
         data = {**plan_data(forecast), "test_gates": listed, "green_base_gates": refusing}
+        if chosen:
+            data["chosen"] = [choice_data(each) for each in chosen]
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         _tell(forecast, [suite.described for suite in suites], refusing)
         for line in _trigger_lines(definition):
             click.echo(line)
+        for each in chosen:
+            click.echo(f"\n{choice_text(each)}")
     return 2 if forecast.refusals else 0
 
 

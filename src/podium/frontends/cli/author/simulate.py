@@ -15,13 +15,14 @@ from podium.app.forecast.simulate import forecast, rehearse
 from podium.app.paths import project_root, user_dir
 from podium.app.values import parse_settings
 from podium.errors import EXIT_WAITING
-from podium.frontends.cli.open_run import stored_history
+from podium.frontends.cli.open_run import planned_choices, stored_history
 from podium.frontends.cli.options import set_option
 from podium.frontends.cli.output import say
 from podium.frontends.cli.progress import ProgressLine
 from podium.frontends.cli.shell_completion import complete_workflow
 from podium.simulate.statistics import RunStatistics, Spread, outcome_text
 from podium.views.format import count, dollars, duration, plural
+from podium.views.run.choices import choice_text
 from podium.views.run.trace import Trace, TracedStep
 
 MICRO = 1_000_000
@@ -60,14 +61,19 @@ def command(
     definition = load_workflow(file, user_dir=user_dir(), settings=parse_settings(settings))
     workflow = definition.workflow
     values, around = parse_inputs(inputs, definition), parse_inputs(env)
+    chosen = planned_choices(project_root(file.parent), definition)
+    for each in chosen:
+        say(choice_text(each), err=True)
     if runs is not None:
         history = stored_history(project_root(file.parent), workflow)
         with ProgressLine("simulated runs", runs) as progress:
             seeds = progress.track(range(seed, seed + runs))
-            statistics = forecast(workflow, seeds=seeds, inputs=values, env=around, history=history)
+            statistics = forecast(
+                workflow, seeds=seeds, inputs=values, env=around, history=history, chosen=chosen
+            )
         _tell_statistics(statistics, as_json)
         return 0
-    rehearsal = rehearse(workflow, cast, inputs=values, env=around)
+    rehearsal = rehearse(workflow, cast, inputs=values, env=around, chosen=chosen)
     for line, reason in rehearsal.unplayed:
         say(f"{cast}:{line}: nothing in this run matched this rule: {reason}", err=True)
     run = rehearsal.run

@@ -21,17 +21,40 @@ if TYPE_CHECKING:
 @click.command("export", short_help="Export a run as a folder that anyone can verify offline.")
 @in_project(run="optional")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--otlp",
+    metavar="URL",
+    help="Send the run to an OpenTelemetry collector instead, such as http://localhost:4318.",
+)
+@click.option("--content", is_flag=True, help="With --otlp: also send the answers of agents.")
 @click.option("--series", is_flag=True, help="All runs of the series that RUN belongs to, a folder for each.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON; its schema: podium schema --of export."
 )
-def command(project: Project, run: RunId, folder: Path | None, series: bool, as_json: bool) -> int:
+def command(
+    project: Project,
+    run: RunId,
+    folder: Path | None,
+    otlp: str | None,
+    content: bool,
+    series: bool,
+    as_json: bool,
+) -> int:
     """Export the definition, events, verdicts, trees and evidence of RUN to FOLDER (default: podium-RUN).
 
     `podium verify FOLDER` checks it anywhere, without the project or a network. Secrets were masked before
     anything was stored; the trees contain the project's files as they were. RUN is an id, a prefix of one, or
     @2 for the second newest run; default: the newest.
+
+    With --otlp, RUN is sent as one trace with its metrics, without prompts, answers, diffs and names of people. Sending
+    it again changes nothing. Set PODIUM_OTLP=URL to send spans while runs are driven.
     """
+    if otlp is not None:
+        if folder is not None or series:
+            raise click.UsageError("--otlp writes no folder and sends one run")
+        return _send(project, run, otlp, content=content, as_json=as_json)
+    if content:
+        raise click.UsageError("--content needs --otlp")
     target = folder or Path(f"podium-{run}")
     with ProgressLine("exporting") as line:
         if series:
@@ -48,6 +71,17 @@ def command(project: Project, run: RunId, folder: Path | None, series: bool, as_
         if done.lost:
             say(f"{len(done.lost)} trees that events name are gone from git", err=True)
     say(f"hint: check it anywhere with: podium verify {target}", err=True)
+    return 0
+
+
+def _send(project: Project, run: RunId, address: str, *, content: bool, as_json: bool) -> int:
+    from podium.app.telemetry.send import send_run
+
+    sent = send_run(project, run, address, content=content)
+    if as_json:
+        click.echo(json.dumps({"run": sent.run, "spans": sent.spans, "points": sent.points}))
+    else:
+        click.echo(f"sent {sent.spans} spans and {sent.points} metric points of run {sent.run}")
     return 0
 
 

@@ -31,6 +31,7 @@ VIEWS: Final = (
     "errors",
     "context",
     "runs",
+    "auto",
     "advice",
 )
 DAYS: Final = {"d": 1, "w": 7}
@@ -61,6 +62,9 @@ MONTH: Final = "30d"
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema: podium schema --of metrics.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option(
+    "--prometheus", is_flag=True, help="Print counters of all time in the text format of Prometheus."
+)
+@click.option(
     "--html",
     "page",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -79,18 +83,24 @@ def command(  # noqa: PLR0913  # one argument per option
     played: bool,
     as_json: bool,
     as_csv: bool,
+    prometheus: bool,
     page: Path | None,
 ) -> int:
     """Show figures over many runs, with the interval in which the true value lies.
 
     VIEW is one of: roles (default), agents [NAME], costs, best CRAFT, trend, weekly, subject NAME, errors, context,
-    runs, advice. A share of fewer than 5 is not shown. An agent is called best only with 20 samples and a clear difference.
+    runs, auto, advice. A share of fewer than 5 is not shown. An agent is called best only with 20 samples and a clear difference.
 
     A visit of a step stood if it passed and nothing later in the run sent its work back. It counts for the agent that was
     asked first. Runs that podium gc has deleted still count.
     """
-    if as_json + as_csv + (page is not None) > 1:
-        raise click.UsageError("choose one of --json, --csv and --html")
+    if as_json + as_csv + prometheus + (page is not None) > 1:
+        raise click.UsageError("choose one of --json, --csv, --html and --prometheus")
+    if prometheus:
+        from podium.app.telemetry.prometheus import prometheus_text
+
+        click.echo(prometheus_text(project), nl=False)
+        return 0
     if page is not None and (name or view != "roles"):
         raise click.UsageError("--html writes all views; leave out VIEW")
     if last is not None and since is not None:

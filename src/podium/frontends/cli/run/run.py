@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from dataclasses import replace
@@ -16,6 +17,7 @@ from podium.app.author.load import parse_inputs
 from podium.app.run.cost_history import usual_times
 from podium.app.run.start import RunRequest, StartedRun
 from podium.app.values import parse_vars, read_values
+from podium.core.payloads import Trial
 from podium.core.queries.steps import may_call_agents
 from podium.errors import ConfigurationError
 from podium.frontends.cli.background import detach as run_detached
@@ -28,6 +30,7 @@ from podium.frontends.cli.output import say, tell_output, tell_run
 from podium.frontends.cli.question import ask_missing_inputs
 from podium.frontends.cli.shell_completion import complete_sandbox
 from podium.views.format import dollars, duration, first_of, plural
+from podium.views.run.choices import choice_text
 from podium.workflow.problems import did_you_mean
 
 if TYPE_CHECKING:
@@ -102,6 +105,9 @@ SHOWN = 5
 @click.option(
     "--yes", is_flag=True, help="Answer Podium's own questions with yes; steps and gates still ask."
 )
+@click.option(
+    "--trial", hidden=True, help="The place of the run in an experiment, as JSON; podium compare sets it."
+)
 @click.option("--output", metavar="NAME", help="Print only this output of the workflow on stdout.")
 @detail_options
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON when it stops.")
@@ -124,6 +130,7 @@ def command(  # noqa: PLR0913  # one argument per option
     record: Path | None,
     replay: Path | None,
     yes: bool,
+    trial: str | None,
     output: str | None,
     detail: Detail,
     as_json: bool,
@@ -154,10 +161,9 @@ def command(  # noqa: PLR0913  # one argument per option
         exchange=exchange or "",
         record=_absolute(record),
         replay=_absolute(replay),
+        trial=None if trial is None else Trial(**json.loads(trial)),
     )
-    history = project.queries.history(workflow)
-    forecast = _forecast(workflow, request, history)
-    request = replace(request, accepts=_accepted(workflow, request, yes=yes), history=history)
+    request, history, forecast = _with_forecast(project, request, yes=yes)
     started = project.commands.start(request, on_trial=partial(_announce, detail))
     _tell_start(started, forecast, detail)
     offer_ignore_lines(project, yes=yes)
@@ -184,9 +190,18 @@ def _follow(project: Project, display: Foreground, output: str | None) -> int:
     return code
 
 
+def _with_forecast(project: Project, request: RunRequest, *, yes: bool) -> tuple[RunRequest, History, str]:
+    workflow = request.definition.workflow
+    history = project.queries.history(workflow)
+    forecast = _forecast(workflow, request, history)
+    return replace(request, accepts=_accepted(workflow, request, yes=yes), history=history), history, forecast
+
+
 def _tell_start(started: StartedRun, forecast: str, detail: Detail) -> None:
     if detail != "quiet":
         _warn(started)
+        for chosen in started.chosen:
+            say(f"  {choice_text(chosen)}", err=True)
         say(forecast, err=True)
 
 

@@ -248,11 +248,13 @@ WORKERS: Final = Part(
 ADAPTIVE: Final = Part(
     "adaptive",
     {
-        **translated(locked_assignments="`agent` of the roles"),
-        "enabled": without_effect("agent: auto takes the first of a role's candidates", False),
-        "min_samples_before_adapt": without_effect("no agent is chosen by history"),
-        "adaptation_interval_days": without_effect("no agent is chosen by history"),
-        "max_deviation_from_default": without_effect("no agent is chosen by history"),
+        **translated(
+            locked_assignments="`agent` of the roles",
+            enabled="`adaptive.policy`",
+            min_samples_before_adapt="`adaptive.min_samples`",
+            adaptation_interval_days="`adaptive.interval`",
+            max_deviation_from_default="`adaptive.max_deviation`",
+        ),
     },
 )
 APPROVAL: Final = Part(

@@ -188,8 +188,23 @@ def _workers(node: Node, translation: Translation) -> dict[str, Any]:
 
 def _adaptive(node: Node, translation: Translation) -> dict[str, Any]:
     translation.check_part(node, "adaptive", keys.ADAPTIVE)
-    locked = fields(fields(node).get("locked_assignments"))
-    return {"roles": {name_of(name): new_node({"agent": agent}, agent) for name, agent in locked.items()}}
+    entries = fields(node)
+    locked = fields(entries.get("locked_assignments"))
+    settings: dict[str, Any] = {
+        name: entries[key]
+        for key, name in (
+            ("min_samples_before_adapt", "min_samples"),
+            ("max_deviation_from_default", "max_deviation"),
+        )
+        if key in entries
+    }
+    enabled, days = entries.get("enabled"), entries.get("adaptation_interval_days")
+    if enabled is not None:
+        settings["policy"] = new_node("first" if enabled.value is False else "rule", enabled)
+    if days is not None:
+        settings["interval"] = new_node(f"{days.value}d", days)
+    roles = {name_of(name): new_node({"agent": agent}, agent) for name, agent in locked.items()}
+    return {"roles": roles} | ({"adaptive": settings} if settings else {})
 
 
 def _roles(node: Node, translation: Translation) -> dict[str, Any]:

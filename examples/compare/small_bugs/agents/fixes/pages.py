@@ -1,0 +1,5 @@
+"""pages"""
+
+
+def answer(items, size):
+    return -(-items // size)

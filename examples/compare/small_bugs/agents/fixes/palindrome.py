@@ -1,0 +1,6 @@
+"""palindrome"""
+
+
+def answer(text):
+    folded = text.casefold()
+    return folded == folded[::-1]

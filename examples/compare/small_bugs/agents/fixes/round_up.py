@@ -1,0 +1,7 @@
+"""round_up"""
+
+import math
+
+
+def answer(value):
+    return math.ceil(value)

@@ -1,0 +1,5 @@
+"""unique"""
+
+
+def answer(items):
+    return list(dict.fromkeys(items))

@@ -1,0 +1,5 @@
+"""average"""
+
+
+def answer(numbers):
+    return sum(numbers) / len(numbers)

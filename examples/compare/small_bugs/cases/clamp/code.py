@@ -1,0 +1,5 @@
+"""clamp"""
+
+
+def answer(value, low, high):
+    return min(value, high)

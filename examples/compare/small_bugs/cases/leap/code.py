@@ -1,0 +1,5 @@
+"""leap"""
+
+
+def answer(year):
+    return year % 4 == 0

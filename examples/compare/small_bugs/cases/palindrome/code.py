@@ -1,0 +1,5 @@
+"""palindrome"""
+
+
+def answer(text):
+    return text == text[::-1]

@@ -1,0 +1,5 @@
+"""unique"""
+
+
+def answer(items):
+    return sorted(set(items))

@@ -1,0 +1,5 @@
+"""acronym"""
+
+
+def answer(text):
+    return "".join(word[0] for word in text.replace("-", " ").split()).upper()

@@ -1,0 +1,5 @@
+"""chunks"""
+
+
+def answer(text, size):
+    return [text[n : n + size] for n in range(0, len(text), size)]

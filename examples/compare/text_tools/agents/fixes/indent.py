@@ -1,0 +1,5 @@
+"""indent"""
+
+
+def answer(text):
+    return "\n".join("  " + line if line else line for line in text.split("\n"))

@@ -1,0 +1,5 @@
+"""quote"""
+
+
+def answer(text):
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,7 @@
+"""slug"""
+
+import re
+
+
+def answer(text):
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,5 @@
+"""truncate"""
+
+
+def answer(text, width):
+    return text[: width - 3] + "..."

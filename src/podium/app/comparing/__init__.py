@@ -1,0 +1,1 @@
+"""Experiments of `podium compare`: cases, arms and trials, and what can be claimed from their results."""

@@ -1,0 +1,1 @@
+"""Sends runs to a collector, and tells their numbers to Prometheus."""
