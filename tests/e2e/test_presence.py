@@ -144,3 +144,32 @@ def test_an_enrolment_that_was_not_asked_for_is_refused(tmp_path: Path) -> None:
     assert (decoded(made.credential), file.read()[0].person) == (device.id, "ann")
     file.remove(made.credential)
     assert file.read() == ()
+
+
+GATED = """\
+podium: 1
+name: gated
+steps:
+  make:
+    run: {script: "echo hi > f.txt"}
+    touches: [f.txt]
+    gates: [{name: ok, human: "Good?"}]
+"""
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_an_approval_without_a_look_at_the_change_is_visible(tmp_path: Path, looks: bool) -> None:
+    with closing(new_project(tmp_path, {"w.yaml": GATED})) as project:
+        run = project.podium("run", "w.yaml", "--sandbox", "limits", "--json").data()["run"]
+        if looks:
+            assert "+hi" in project.podium("diff", run, "make#1/ok").out
+        assert project.podium("approve", run, "make#1/ok").code == 0
+        audit = (project.root / ".podium/runs" / run / "audit.log").read_text()
+        (event,) = [each for each in project.events(run) if each["type"] == "ApprovalGiven"]
+        (question,) = [each for each in project.events(run) if each["type"] == "ApprovalAsked"]
+
+    line = next(line for line in audit.splitlines() if "answer " in line)
+    # A busy machine may need more than 10 s between the question and the answer.
+    is_quick = event["at"] - question["at"] < 10_000
+    assert event.get("opened", []) == (["diff"] if looks else [])
+    assert ("within 10 s and without opening the change" in line) == (is_quick and not looks)

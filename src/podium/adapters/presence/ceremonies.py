@@ -6,7 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from podium.adapters.presence.passkeys import HOST, MISSING, ORIGIN, Passkey, PasskeyFile, decoded, encoded
+from podium.adapters.presence.passkeys import (
+    HOST,
+    MISSING,
+    Passkey,
+    PasskeyFile,
+    decoded,
+    encoded,
+    local_origin,
+)
 from podium.errors import ConfigurationError
 
 
@@ -19,12 +27,12 @@ def enrolment_options(file: PasskeyFile, person: str) -> tuple[bytes, dict[str, 
         UserVerificationRequirement,
     )
 
-    known = [each for each in file.read() if each.person == person]
+    own = [each for each in file.read() if each.person == person]
     options = library.generate_registration_options(
         rp_id=HOST,
         rp_name="Podium",
         user_name=person,
-        exclude_credentials=[PublicKeyCredentialDescriptor(id=decoded(each.credential)) for each in known],
+        exclude_credentials=[PublicKeyCredentialDescriptor(id=decoded(each.credential)) for each in own],
         authenticator_selection=AuthenticatorSelectionCriteria(
             user_verification=UserVerificationRequirement.REQUIRED
         ),
@@ -40,10 +48,7 @@ def enrol(
     from webauthn.helpers.exceptions import WebAuthnException
 
     try:
-        client = json.loads(decoded(str(response["response"]["clientDataJSON"])))
-        origin = str(client["origin"])
-        if ORIGIN.fullmatch(origin) is None:
-            raise ValueError("it was not made on this machine")
+        origin = local_origin(str(response["response"]["clientDataJSON"]))
         verified = library.verify_registration_response(
             credential=dict(response),
             expected_challenge=challenge,
@@ -64,13 +69,13 @@ def answer_options(file: PasskeyFile, person: str, challenge: bytes) -> dict[str
     library = _library()
     from webauthn.helpers.structs import PublicKeyCredentialDescriptor, UserVerificationRequirement
 
-    known = [each for each in file.read() if each.person == person]
-    if not known:
+    own = [each for each in file.read() if each.person == person]
+    if not own:
         raise ConfigurationError(f"{person} has no passkey on this machine", code="presence")
     options = library.generate_authentication_options(
         rp_id=HOST,
         challenge=challenge,
-        allow_credentials=[PublicKeyCredentialDescriptor(id=decoded(each.credential)) for each in known],
+        allow_credentials=[PublicKeyCredentialDescriptor(id=decoded(each.credential)) for each in own],
         user_verification=UserVerificationRequirement.REQUIRED,
     )
     made: dict[str, Any] = json.loads(library.options_to_json(options))

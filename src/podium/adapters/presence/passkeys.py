@@ -91,7 +91,7 @@ def _signature_fault(challenge: bytes, proof: Mapping[str, str], key: Passkey) -
     from webauthn.helpers.exceptions import WebAuthnException
 
     try:
-        origin = _origin_of(proof)
+        origin = local_origin(proof["client_data"])
         verify_authentication_response(
             credential=_credential(proof),
             expected_challenge=challenge,
@@ -107,8 +107,9 @@ def _signature_fault(challenge: bytes, proof: Mapping[str, str], key: Passkey) -
     return ""
 
 
-def _origin_of(proof: Mapping[str, str]) -> str:
-    origin = str(json.loads(decoded(proof["client_data"]))["origin"])
+def local_origin(client_data: str) -> str:
+    """The page on which something was signed; raises ValueError if it is not on this machine."""
+    origin = str(json.loads(decoded(client_data))["origin"])
     if ORIGIN.fullmatch(origin) is None:
         raise ValueError("it was not made on this machine")
     return origin

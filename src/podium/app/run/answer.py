@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from podium.app.decide.opened import opened_by
 from podium.app.decide.sender import speaker_by
 from podium.app.query.inbox import open_questions
 from podium.app.query.runs import show
@@ -82,7 +83,17 @@ def approval(
     word = action or question.actions[0]
     value = {key: native_address(step, labels_in(view)) for key, step in (details or {}).items()} or None
     return Answer(
-        Approve(question.path, word, by, feedback, value, question.tree), word, _shown(view, question)
+        Approve(
+            question.path,
+            word,
+            by,
+            feedback,
+            value,
+            question.tree,
+            opened=opened_by(by, question.tree),
+        ),
+        word,
+        _shown(view, question),
     )
 
 
