@@ -227,6 +227,7 @@ def host_for_run(
     store: Path | None = None,
 ) -> Host:
     """The host that carries out the tasks of a run on this machine. `store` replaces Podium's git folder in the project."""
+    from podium.adapters.presence.passkeys import PasskeyCheck, PasskeyFile
     from podium.adapters.prices import public_price
     from podium.adapters.sandboxes.select import select_sandboxes
     from podium.attempt.host import Host
@@ -267,6 +268,7 @@ def host_for_run(
         marker=marker,
         mask=mask,
         keep_login=keep_login,
+        presence=PasskeyCheck(PasskeyFile(_user_dir(env))),
         secrets=secrets,
         price_of=public_price,
         host_env={**env, "PATH": path_outside(project, path, toolchain)},
@@ -316,6 +318,11 @@ def context_host(project: Path) -> Iterator[Host]:
             context=replace(host.context, base_commit=commit),
             open_facts=partial(_open_facts, ProjectPaths(project).code_facts),
         )
+
+
+def _user_dir(env: Mapping[str, str]) -> Path:
+    base = env.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "podium"
 
 
 def _open_facts(path: Path) -> AbstractContextManager[FactCache]:

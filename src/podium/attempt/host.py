@@ -18,6 +18,7 @@ from podium.files.project_paths import ProjectPaths
 from podium.git.repository import Repository
 from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
 from podium.ports.clock import Clock, wall_clock
+from podium.ports.presence import NobodyPresent, PresenceCheck
 from podium.ports.sandbox import Sandbox, Sandboxes
 from podium.redaction.mask import Mask
 from podium.tasks.run_context import RunContext
@@ -79,6 +80,7 @@ class Host:
     toolchain: tuple[str, ...] = ()
     """Folders with programs in the project that the user lends to the steps, such as `.venv`, as they were at the start."""
     keep_login: Callable[[str, bytes], None] = not_kept
+    presence: PresenceCheck = NobodyPresent()
     """Stores a login that an agent of this type may have renewed."""
     now: Clock = wall_clock
     skip_to: Callable[[Millis], None] | None = None

@@ -23,6 +23,7 @@ from podium.core.model import Workflow
 from podium.core.state import State, draft, freeze
 from podium.core.turn import turn
 from podium.core.types import Millis
+from podium.ports.presence import NobodyPresent, PresenceCheck
 from podium.ports.runtime import Accepted, Reply, check_unchanged
 from podium.ports.store import NewRun, QueuedCommand, RunHead, Store
 from podium.runtime.answers import validate_answer
@@ -66,6 +67,7 @@ class Log:
         """To the queued commands that this owner has read, by their keys."""
         self.refused: list[str] = []
         """Why answers in files were refused; their authors get no reply."""
+        self.presence: PresenceCheck = NobodyPresent()
         self._store = store
         self._head = os.open(head_file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
@@ -73,7 +75,7 @@ class Log:
         self, message: Message, now: Millis, *, cause: str, queued: QueuedCommand | None = None
     ) -> tuple[Effect, ...] | Refusal:
         """One turn: store the message and everything that follows from it; return what has to be done about it."""
-        valid = validate_answer(self.state, message)
+        valid = validate_answer(self.state, message, presence=self.presence)
         result = valid if isinstance(valid, Refusal) else turn(self.state, valid, now)
         if isinstance(result, Refusal):
             if queued is not None:

@@ -57,6 +57,7 @@ async def own_run(
             # First: a run that cannot be driven, because its file was changed, must not leave anything either.
             await clean_up(host)
         log = open_log(store, host.run, run.workflow, host.run_dir, source_of_next)
+        log.presence = host.presence
         render = question_renderer(host.project)
         folder = RunFolder(
             host.run_dir,

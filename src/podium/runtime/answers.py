@@ -6,19 +6,34 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Message, Refusal
 from podium.core.model import Human, Output
 from podium.core.state import Leaf, State
+from podium.ports.presence import PresenceCheck, challenge_of
 from podium.workflow.contracts.contract import OutputFault, Value, value_of
 
 
-def validate_answer(state: State, message: Message) -> Message | Refusal:
-    """The message with its value converted by the contract of the step, or a refusal with the reason."""
-    if not isinstance(message, Approve) or message.action != "answer":
+def validate_answer(
+    state: State, message: Message, *, presence: PresenceCheck | None = None
+) -> Message | Refusal:
+    """The message with its value converted by the contract of the step, or a refusal with the reason.
+
+    `presence` verifies the proof that a person is present; only the process that drives the run has it.
+    """
+    if not isinstance(message, Approve):
         return message
     leaf = state.instances.get(message.path)
     if not isinstance(leaf, Leaf) or leaf.approval_request is None:
         return message  # The core refuses it with the reason.
+    if message.proof is not None and presence is not None:
+        assert state.started is not None
+        challenge = challenge_of(RunId(state.started.run.id), leaf.approval_request, message)
+        fault = presence.fault(challenge, message)
+        if fault:
+            return Refusal("presence", fault)
+    if message.action != "answer":
+        return message
     step = leaf.place.step
     if not (isinstance(step.verb, Human) and step.verb.answers):
         return message

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from podium.app.decide.opened import opened_by
 from podium.app.decide.sender import speaker_by
 from podium.app.query.inbox import open_questions
 from podium.app.query.runs import show
@@ -86,7 +87,8 @@ def approval(  # noqa: PLR0913  # one argument for each part of an answer
         )
     word = action or question.actions[0]
     value = {key: native_address(step, labels_in(view)) for key, step in (details or {}).items()} or None
-    approve = Approve(question.path, word, by, feedback, value, question.tree, how=how)
+    opened = opened_by(by, question.tree)
+    approve = Approve(question.path, word, by, feedback, value, question.tree, how=how, opened=opened)
     return Answer(approve, word, _shown(view, question))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from podium.core.addresses import without_numbers
@@ -21,6 +21,8 @@ SHOWN: Final[Mapping[str, str]] = {
 """How a channel is shown behind a name; the command line and programs of the person need no word."""
 QUEUED: Final = "letter "
 INBOX: Final = "inbox"
+HASTY_MS: Final = 10_000
+HASTY: Final = "within 10 s and without opening the change"
 
 
 class Decision(NamedTuple):
@@ -34,11 +36,30 @@ class Decision(NamedTuple):
     tree: Tree | None
     reused: str = ""
     """The earlier run in which the person answered."""
+    since: Millis | None = None
+    """When the question was asked."""
+    opened: tuple[str, ...] = ()
+    """What of the evidence the person is known to have opened."""
+    present: bool = False
+    """Whether a passkey proved that the person was present."""
+
+    @property
+    def is_hasty(self) -> bool:
+        """Whether work was approved within HASTY_MS of the question, by somebody who had not opened the change."""
+        return (
+            not self.reused
+            and self.tree is not None
+            and is_hasty(self.action, self.at, self.since, self.opened)
+        )
 
     @property
     def who(self) -> str:
         word = SHOWN.get(self.channel)
         return self.by if word is None else f"{self.by}, {word}"
+
+
+def is_hasty(action: str, at: Millis, since: Millis | None, opened: Sequence[str]) -> bool:
+    return action == "approve" and since is not None and at - since < HASTY_MS and "diff" not in opened
 
 
 def channel_of(cause: str) -> Channel:
@@ -52,16 +73,18 @@ def channel_of(cause: str) -> Channel:
 def decisions_of(log: Iterable[Event], causes: Mapping[int, str]) -> tuple[Decision, ...]:
     """In order; `causes` are those of the answers, by the numbers of their events."""
     trees: dict[Address, Tree | None] = {}
+    since: dict[Address, Millis] = {}
     decisions = []
     for seq, event in enumerate(log, start=1):
         match event:
             case ApprovalAsked():
-                trees[event.path] = event.tree
+                trees[event.path], since[event.path] = event.tree, event.at
             case ApprovalGiven():
                 tree = event.tree or trees.get(event.path)
                 channel = channel_of(causes.get(seq, ""))
                 decision = (event.path, event.by, channel, event.action, event.text, tree, event.reused)
-                decisions.append(Decision(seq, event.at, *decision))
+                seen = (since.get(event.path), event.opened, event.proof is not None)
+                decisions.append(Decision(seq, event.at, *decision, *seen))
             case _:
                 pass
     return tuple(decisions)

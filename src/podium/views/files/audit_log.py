@@ -7,6 +7,8 @@ from typing import Final, TypeAlias, assert_never
 from podium.core import events
 from podium.core.events import Event
 from podium.core.payloads import RaisedLimit, Verdict
+from podium.views.evidence.decisions import HASTY
+from podium.views.evidence.decisions import is_hasty as hasty
 from podium.views.format import plural
 from podium.views.plain import as_text, one_line, short_id
 from podium.views.run.advice import advice_of
@@ -71,7 +73,13 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
             text = f': "{one_line(event.text)}"' if event.text else ""
             answer = f" {one_line(as_text(event.answer), 80)}" if event.answer is not None else ""
             words = f"{event.path} {event.action}{answer} by {event.by}{text}"
-            return f"answer    {words}{_on(event.tree)}{_from(event.reused)}"
+            # It is asked when it is entered.
+            question = builder.step(event.path)
+            since = None if question is None else question.entered
+            is_hasty = event.tree is not None and not event.reused
+            note = f", {HASTY}" if is_hasty and hasty(event.action, event.at, since, event.opened) else ""
+            present = ", with a passkey" if event.proof is not None else ""
+            return f"answer    {words}{_on(event.tree)}{_from(event.reused)}{present}{note}"
         case events.SignalReceived():
             return f"signal    {event.path} got {event.name}{_by(event.by)}"
         case events.JoinEnded():

@@ -65,4 +65,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
         "action": decision.action,
         "text": decision.text,
         "tree": decision.tree,
+        "opened": list(decision.opened),
+        "hasty": decision.is_hasty,
+        "present": decision.present,
     }

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from podium.app.decide.opened import note_opened
 from podium.app.query.diff import Span, asked_in, change_of
+from podium.app.run.answer import speaker
 from podium.frontends.cli.open_run import in_project, painter
 from podium.frontends.cli.output import say, tell_data
 from podium.frontends.cli.shell_completion import complete_step
@@ -53,6 +55,7 @@ def command(project: Project, run: RunId, step: str | None, stat: bool, as_json:
         say(f"{plural(len(rows), 'file')}, +{added} -{removed} lines", err=True)
         return 0
     text, cut = project.queries.diff(change)
+    note_opened(speaker(), change.tree)
     # Split at the line ends of a diff only: other characters that Python counts as line ends belong to the content.
     body = text.removesuffix("\n").split("\n") if text else []
     # Also in a pipe nothing is removed, since the diff may be applied.

@@ -1,0 +1,1 @@
+"""Passkeys of people, and the verification of what was signed with them."""
