@@ -170,7 +170,8 @@ def planned_choices(root: Path, definition: LoadedWorkflow) -> tuple[Chosen, ...
     if not any(step.settings.candidates for _, step, _ in all_steps(definition.workflow)):
         return ()
     from podium.app.choosing.choose import choose_agents
-    from podium.app.run.start import RunSource, new_id, prepare_run
+    from podium.app.run.start import RunSource, prepare_run
+    from podium.app.values import new_id
 
     with opened_project(root) as project:
         prepared = prepare_run(project, new_id(), definition.workflow, RunSource(file=str(definition.file)))
