@@ -61,6 +61,8 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._look, name="hub", daemon=True)
+        self.changes = 0
+        """How many were told. A page has the number from before it was made, and its stream says the one from now."""
         self._activity: dict[RunId, int] = {}
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -144,6 +146,7 @@ class Hub:
             stream.put(None)
 
     def _tell(self, changes: list[RunChange]) -> None:
+        self.changes += len(changes)
         for stream in tuple(self._streams):
             for change in changes:
                 stream.put(change)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 THEMES: Final = ("light", "dark")
+SEEN: Final = "podium.changes"
+"""In the scope of a request: how many changes were told before its page was made."""
 LONGEST: Final = 100_000
 """Characters of one text; a longer one is cut, and says so."""
 
@@ -42,6 +44,7 @@ def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HT
         "version": __version__,
         "now": wall_clock(),
         "many": len(hub.shelves) > 1,
+        "changes": request.scope.get(SEEN, 0),
     }
     text = _environment().get_template(name).render({**shared, **values})
     return HTMLResponse(text, status)

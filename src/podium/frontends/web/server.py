@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from podium.app.decide.sender import Speaker
 from podium.app.project import Project
@@ -65,7 +65,12 @@ def make_app(
         exception_handlers={PodiumError: _refused, HTTPException: _http_error, Exception: _broken},
     )
     app.state.hub, app.state.session, app.state.speaker = hub, session, speaker
-    return Pages(guard.Guard(app, session, hosts, [mount for mount, _ in mounts]), hub)
+
+    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        scope[render.SEEN] = hub.changes
+        await app(scope, receive, send)
+
+    return Pages(guard.Guard(counted, session, hosts, [mount for mount, _ in mounts]), hub)
 
 
 class Pages(NamedTuple):

@@ -29,7 +29,7 @@ async def events(request: Request) -> Response:
 
 async def _lines(hub: Hub, stream: Stream) -> AsyncIterator[str]:
     try:
-        yield f"retry: {RETRY_MS}\nevent: hello\ndata: {{}}\n\n"
+        yield f"retry: {RETRY_MS}\nevent: hello\ndata: {hub.changes}\n\n"
         while not (stream.is_dropped or hub.is_stopped):
             try:
                 change = await asyncio.wait_for(stream.queue.get(), BEAT_S)

@@ -109,8 +109,12 @@ function show(state, text) {
 
 function follow() {
   const source = new EventSource(`/events?run=${encodeURIComponent(body.dataset.run)}`);
-  let opened = false;
-  source.addEventListener("hello", () => { show("live", "live"); if (opened) readAgain(); opened = true; });
+  // What changed between the making of this page and the opening of the stream, or while there was none, is read now.
+  source.addEventListener("hello", (event) => {
+    show("live", "live");
+    if (event.data !== body.dataset.changes) readAgain();
+    body.dataset.changes = "";
+  });
   source.addEventListener("run", readAgain);
   source.addEventListener("error", () => {
     if (source.readyState === EventSource.CLOSED) {
