@@ -95,7 +95,7 @@ torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 ra
 	@PODIUM_RUNS=10000 $(PARALLEL) tests/simulate/forecast/test_worst_case.py
 
 cluster-torture: setup ## workers, the server and the exchange of a cluster killed and frozen at random moments; N=10 times each
-	@PODIUM_TORTURE=$(or $(N),10) sh tools/stage.sh cluster-torture 120m -m slow tests/temporal/test_failures.py
+	@PODIUM_TORTURE=$(or $(N),10) sh tools/stage.sh cluster-torture 120m $(PYTEST) -m slow tests/temporal/test_failures.py
 
 damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
 	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) -s \
