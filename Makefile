@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -102,6 +102,9 @@ crash: setup ## real processes: killed at 99 named points and a dozen random mom
 torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 random moments, with counts
 	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) tests/crash
 	@PODIUM_RUNS=10000 $(PARALLEL) tests/simulate/forecast/test_worst_case.py
+
+cluster-torture: setup ## workers, the server and the exchange of a cluster killed and frozen at random moments; N=10 times each
+	@PODIUM_TORTURE=$(or $(N),10) sh tools/stage.sh cluster-torture 120m $(PYTEST) -m slow tests/temporal/test_failures.py
 
 damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
 	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) -s \

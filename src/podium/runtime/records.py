@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from podium.core.codec import CodecError, decode
 from podium.core.events import Event, StepEnded
 from podium.core.hash_chain import Record, RunId, first_fault
 from podium.core.json_text import read_json
-from podium.core.state import State
 from podium.ports.store import RunHead, Store, StoreError
+
+if TYPE_CHECKING:
+    from podium.core.state import State
 
 
 def read_records(store: Store, run: RunId, *, after: int = 0) -> tuple[Record, ...]:
