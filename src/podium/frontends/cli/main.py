@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "prompt": "Print the prompt of a step, or one that a run sent.",
     "context": "Show which files are packed into the prompt of a step, and why.",
     "test": "Test workflows with scripted or recorded agents.",
+    "top": "Watch all runs in the terminal and decide there.",
     "runs": "List the runs of this project, newest first.",
     "show": "Show a run: its steps, open questions and next commands.",
     "events": "Print the events of a run, or follow them.",
@@ -80,7 +81,7 @@ GROUPS: Final = {
     "run": frozenset("demo run resume take raise rerun fork watch run-step serve".split()),
     "control": frozenset("approve reject answer guide signal jump pause cancel apply inbox notify".split()),
     "inspect": frozenset(
-        "runs show events logs costs diff report export verify gc agents doctor memory history metrics".split()
+        "runs top show events logs costs diff report export verify gc agents doctor memory history metrics".split()
     ),
 }
 """The folder in which the module of a command is."""
@@ -89,7 +90,7 @@ MODULES: Final = {"raise": "raise_limit"}
 HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo rerun fork run-step watch serve",
-    "Watch": "runs logs events",
+    "Watch": "runs top logs events",
     "Decide": "inbox reject answer apply take raise guide signal jump pause cancel notify",
     "Look back": "diff costs report metrics history memory export verify",
     "Write and check workflows": "validate plan simulate test graph prompt context resolve convert roles schema",
