@@ -173,8 +173,10 @@ def test_the_list_of_keys_filters_and_runs_what_is_picked_and_rows_can_be_filter
         await pilot.press("question_mark")
         await until_async(pilot, lambda: isinstance(app.screen, KeysDialog), "the keys")
         await pilot.press(*"graph", "enter")
-        await until_async(pilot, lambda: "  make  " in shown(app) and "Ship" not in shown(app), "the graph")
-        await pilot.press("slash", *"quick", "enter")
+        await until_async(pilot, lambda: "make" in shown(app) and ", since" not in shown(app), "the graph")
+        await pilot.press("slash")
+        await until_async(pilot, lambda: isinstance(app.focused, Input), "the field")
+        await pilot.press(*"quick", "enter")
         await until_async(pilot, lambda: table.row_count == 1, "one row")
         assert app.check_action("answer", ("approve",)) is False or table.row_count == 1
 

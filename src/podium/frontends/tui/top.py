@@ -46,7 +46,6 @@ class Top(App[None]):
     #runs { width: 45%; }
     #side { width: 55%; padding: 0 1; }
     #filter { display: none; }
-    #filter.shown { display: block; }
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -206,8 +205,9 @@ class Top(App[None]):
 
     def action_filter(self) -> None:
         field = self.query_one("#filter", Input)
-        field.add_class("shown")
-        field.focus()
+        # At once: the next key is already text, and a hidden field takes no focus.
+        field.display = True
+        self.set_focus(field)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "filter":
@@ -216,7 +216,7 @@ class Top(App[None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.input.id == "filter":
-            event.input.set_class(bool(event.value), "shown")
+            event.input.display = bool(event.value)
             self.query_one(DataTable).focus()
 
     def action_keys(self) -> None:
