@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from podium.app.notify.channels import read_channels
 from podium.app.notify.send import Sender, SenderProcess, digests_of, sender_lock
+from podium.core.types import Millis
 from podium.errors import ConfigurationError, PodiumError
 from podium.ports.channel import Channel, ChannelError, ChannelMessage, ChannelSettings, OpenChannel
 from podium.ports.clock import wall_clock
@@ -88,6 +89,10 @@ class ProjectMessages:
             or (each.state == "queued" and not each.tries and each.outgoing.due <= now)
             for each in newest
         )
+
+    def look(self, viewer: str, until: int) -> None:
+        """A person looks at the open questions until then, so messages about them can wait a little."""
+        self._outbox.look(viewer, Millis(until))
 
     def leave(self) -> None:
         self._process.leave()

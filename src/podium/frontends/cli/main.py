@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "context": "Show which files are packed into the prompt of a step, and why.",
     "deps": "Show which components import each other, and which needs are missing.",
     "test": "Test workflows with scripted or recorded agents.",
+    "top": "Watch all runs in the terminal and decide there.",
     "runs": "List the runs of this project, newest first.",
     "show": "Show a run: its steps, open questions and next commands.",
     "events": "Print the events of a run, or follow them.",
@@ -92,7 +93,7 @@ GROUPS: Final = {
         "approve reject answer guide signal jump pause cancel apply complete-task inbox notify".split()
     ),
     "inspect": frozenset(
-        "runs show events logs costs diff report export verify gc agents doctor memory history metrics compare".split()
+        "runs top show events logs costs diff report export verify gc agents doctor memory history metrics compare".split()
     ),
 }
 """The folder in which the module of a command is."""
@@ -103,7 +104,7 @@ ALIASES: Final = {"analyze-deps": "deps"}
 HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo start-task rerun fork run-step watch serve",
-    "Watch": "ui runs logs events",
+    "Watch": "ui top runs logs events",
     "Decide": "inbox reject answer apply complete-task take raise guide signal jump pause cancel notify",
     "Look back": "diff costs report metrics compare history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",

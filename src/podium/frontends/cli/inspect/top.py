@@ -1,0 +1,33 @@
+"""`podium top`: all runs in the terminal, and answers to their questions."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from podium.errors import ConfigurationError
+from podium.frontends.cli.open_run import in_project
+
+if TYPE_CHECKING:
+    from podium.app.project import Project
+
+
+@click.command("top", short_help="Watch all runs in the terminal and decide there.")
+@in_project(create=True)
+def command(project: Project) -> int:
+    """Show all runs of this project, those that wait for a person first, and keep the screen up to date.
+
+    The selected run shows its question with the proof about exactly the tree in question. `a` approves, `r` rejects
+    with words, `d` shows the change, `l` the logs, `?` lists all keys. Needs the extra `tui`.
+    """
+    if find_spec("textual") is None:
+        raise ConfigurationError("podium top needs the library textual", hint='pip install "podium[tui]"')
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigurationError("podium top needs a terminal", hint="podium inbox prints what waits for you")
+    from podium.frontends.tui.top import Top
+
+    Top(project).run()
+    return 0
