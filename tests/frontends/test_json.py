@@ -190,8 +190,9 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
 
 def test_every_command_with_the_option_is_tested_here() -> None:
     # `serve`, `raise` and `take` in tests/e2e, as processes. A schema has no schema of ours.
-    # `history push` needs a server, in tests/contracts.
+    # `history push` needs a server, in tests/contracts. `compare` takes a minute, in tests/e2e.
     elsewhere = {
+        "compare",
         "history push",
         "events",
         "answer",

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "src/podium"
 SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parts[len(PACKAGE.parts)] != "testing"]
 FEW = 8
 NAME = re.compile(r"[A-Za-z0-9._-]+")
-CALLED = {"yaml": "pyyaml", "acp": "agent-client-protocol"}
+CALLED = {"yaml": "pyyaml", "acp": "agent-client-protocol", "opentelemetry": "opentelemetry-proto"}
 """Libraries by their modules, where the names differ."""
 
 

@@ -150,6 +150,19 @@ QUERIES: Final[Mapping[str, str]] = {
     "run times": (
         f"select r.workflow, r.ended - r.started from run r where r.ended is not null and {FILTER} order by 1"
     ),
+    "reviewers": (
+        "select reviewer, agent, model, count(*), sum(approved), sum(findings), "
+        "coalesce(sum(approved) filter (where good = 1), 0), coalesce(sum(good = 1), 0), "
+        "coalesce(sum(1 - approved) filter (where good = 0), 0), coalesce(sum(good = 0), 0) from ("
+        "select d.reviewer as reviewer, coalesce(d.agent, '-') as agent, coalesce(d.model, '-') as model, "
+        "d.decision = 'approve' as approved, d.findings as findings, coalesce("
+        "(select min(l.good) from label l where l.project = r.project and l.tree = d.tree), "
+        "(select max(w.action = 'approve') from answer w where w.run = d.run and w.tree = d.tree "
+        "and w.given_at > d.given_at and w.action in ('approve', 'reject')), "
+        "(select min(g.passed) from gate g where g.run = d.run and g.tree = d.tree and g.kind = 'command' "
+        "and g.started >= d.given_at)) as good "
+        f"from verdict d join run r on r.no = d.run where {FILTER}) group by 1, 2, 3 order by 4 desc, 1, 2"
+    ),
     "past iterations": (
         f"select r.run, r.continues, r.score from run r where r.subject = :name and {NO_TRIAL} and {FILTER} "
         "order by r.started, r.no"

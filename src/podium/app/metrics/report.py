@@ -10,6 +10,7 @@ from podium.app.metrics.advice import advice
 from podium.app.metrics.choices import auto
 from podium.app.metrics.over_time import runs, subject, trend, weekly
 from podium.app.metrics.query import MetricsQuery, Source
+from podium.app.metrics.reviewers import reviewers
 from podium.app.metrics.views import View, agents, best, context, costs, errors, roles
 from podium.errors import ConfigurationError
 from podium.views.metrics.page import metrics_page
@@ -30,6 +31,7 @@ VIEWS: Final[Mapping[str, View]] = {
     "context": context,
     "runs": runs,
     "auto": auto,
+    "reviewers": reviewers,
     "advice": advice,
 }
 NAMED: Final[Mapping[str, str]] = {"best": "the craft", "subject": "the subject"}
@@ -46,6 +48,7 @@ TITLES: Final[Mapping[str, str]] = {
     "context": "Context windows",
     "runs": "Runs",
     "auto": "Choices of agent: auto",
+    "reviewers": "Reviewers",
     "advice": "Suggestions",
 }
 PAGE: Final = ("weekly", "roles", "agents", "costs", "errors", "context", "advice", "runs")

@@ -32,6 +32,7 @@ VIEWS: Final = (
     "context",
     "runs",
     "auto",
+    "reviewers",
     "advice",
 )
 DAYS: Final = {"d": 1, "w": 7}
@@ -89,7 +90,7 @@ def command(  # noqa: PLR0913  # one argument per option
     """Show figures over many runs, with the interval in which the true value lies.
 
     VIEW is one of: roles (default), agents [NAME], costs, best CRAFT, trend, weekly, subject NAME, errors, context,
-    runs, auto, advice. A share of fewer than 5 is not shown. An agent is called best only with 20 samples and a clear difference.
+    runs, auto, reviewers, advice. A share of fewer than 5 is not shown. An agent is called best only with 20 samples and a clear difference.
 
     A visit of a step stood if it passed and nothing later in the run sent its work back. It counts for the agent that was
     asked first. Runs that podium gc has deleted still count.
