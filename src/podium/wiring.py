@@ -390,15 +390,3 @@ def played_by(adapter: Agent, context: RunContext) -> tuple[Agents, Logins]:
 
     kinds = (*BUILT_IN, *(use.kind for use in context.agents))
     return {kind: played(kind) for kind in kinds}, Logins({}, {}, cache_dir())
-
-
-async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> dict[str, Any]:
-    """The GPUs of this machine, and the local models that fit them."""
-    from importlib import import_module
-
-    from podium.adapters.agents.registry import built_in_types
-
-    paths = (agent_type.local_models for agent_type in built_in_types())
-    module, _, name = next(path for path in paths if path).partition(":")
-    report: dict[str, Any] = await getattr(import_module(module), name)(configured, env)
-    return report

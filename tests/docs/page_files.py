@@ -58,6 +58,9 @@ def _faults(block: Fenced, folder: Path) -> Iterator[str]:
         yield from foreign
         return
     value = yaml.load(block.text, name=name).value
+    if "suite" in value:
+        # Its cases are folders, which a page cannot show.
+        return
     if name.endswith(SUFFIX):
         yield from _told(read_tests, folder / name)
     elif block.first == FRAGMENT or "podium" in value:

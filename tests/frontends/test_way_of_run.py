@@ -105,7 +105,7 @@ def test_the_python_function_reads_the_definition_once(project: Project) -> None
     assert len(reads) == 1
 
 
-def test_two_functions_lie_between_the_command_and_the_loop(project: Project) -> None:
+def test_few_functions_lie_between_the_command_and_the_loop(project: Project) -> None:
     project.flow(STEPS)
 
     with stacks_of(RunLoop.drive.__code__) as stacks:
@@ -115,7 +115,10 @@ def test_two_functions_lie_between_the_command_and_the_loop(project: Project) ->
     entry = command.callback.__wrapped__.__code__  # type: ignore[union-attr]  # the command below its decorator
     files = [Path(function.co_filename).relative_to(SRC).as_posix() for function in between]
     assert loop is RunLoop.drive.__code__
-    assert files[: between.index(entry)] == ["engine/local.py", "app/run/drive.py"]
+    assert files[: between.index(entry)] == [
+        *("engine/local.py", "runtime/routed.py"),
+        *("app/run/drive.py", "frontends/cli/run/run.py"),
+    ]
 
 
 def test_a_further_command_switches_to_no_other_thread(project: Project) -> None:

@@ -23,7 +23,7 @@ CALLED = {"yaml": "pyyaml", "acp": "agent-client-protocol", "opentelemetry": "op
 """Libraries by their modules, where the names differ."""
 
 
-BROUGHT: Final = {"markupsafe", "mcp-types", "pydantic"}
+BROUGHT: Final = {"markupsafe", "mcp-types", "pydantic", "rich"}
 """Parts of libraries that are listed, which install them as well."""
 OPTIONAL: Final = ("frontends/editor", "frontends/mcp", "frontends/tui", "frontends/web", "temporal")
 """Packages that are imported only by the commands that need them, so they may import their extra at the top."""

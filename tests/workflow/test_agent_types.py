@@ -92,7 +92,7 @@ def test_what_a_type_cannot_do_and_settings_it_cannot_use_are_mistakes_of_the_fi
     steps = "a: {agent: k, prompt: x, tools: [read]}, b: {agent: l, prompt: x}"
     actual = {(problem.message, problem.hint) for problem in problems(tmp_path, Table(), steps, head)}
 
-    keys = "type, enabled, description, model, context_window, price, estimate, stall, env, size and flags"
+    keys = "type, enabled, description, model, context_window, price, estimate, stall, env, step_tools, size and flags"
     assert actual == {
         ('knitter cannot enforce tools: [read], which step "a" requires', ""),
         ('"size" must be a whole number', ""),

@@ -128,11 +128,11 @@ class RuntimeContract:
 
     def test_a_timer_continues_the_run(self) -> None:
         runtime, run = self.started("  pause: {wait: {timer: 1s}}\n" + COMMAND)
-        found = [json.loads(record.body) for record in runtime.events(run)]
-        fired = next(event for event in found if event["type"] == "TimerFired")
+        events = [json.loads(record.body) for record in runtime.events(run)]
+        fired = next(event for event in events if event["type"] == "TimerFired")
 
         assert fired["at"] >= fired["due"]
-        assert found[-1]["status"] == "passed"
+        assert events[-1]["status"] == "passed"
 
     def test_parallel_work_is_joined(self) -> None:
         block = "  sides:\n    parallel: 2\n    steps:\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from podium.errors import ConfigurationError
 from podium.workflow.agent_capabilities import AGENT_WORDS, AgentTypes, Capabilities
@@ -121,3 +121,11 @@ class InstalledAgents(Mapping[str, "InstalledAgent"]):
             except ConfigurationError as error:
                 faults.append(error)
         return tuple(faults)
+
+
+async def local_models(configured: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> dict[str, Any]:
+    """The GPUs of this machine, and the local models that fit them."""
+    paths = (agent_type.local_models for agent_type in built_in_types())
+    module, _, name = next(path for path in paths if path).partition(":")
+    report: dict[str, Any] = await getattr(import_module(module), name)(configured, env)
+    return report

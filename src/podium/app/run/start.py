@@ -37,13 +37,7 @@ from podium.core.queries.steps import all_steps, may_call_agents
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
-from podium.git.repository import (
-    Head,
-    find_head,
-    read_head,
-    read_uncommitted,
-    tree_with_uncommitted,
-)
+from podium.git.repository import Head, find_head, read_head, read_uncommitted, tree_with_uncommitted
 from podium.ports.runtime import RunSpec
 from podium.ports.store import RunHead, TriggerEvent
 from podium.runtime.prepared_run import PreparedRun
@@ -149,23 +143,9 @@ def start_run(
     narrow: Callable[[Workflow], Workflow] | None = None,
     on_trial: Callable[[str], None] = lambda _: None,
 ) -> StartedRun:
-    """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow; `on_trial`
-    is told which gates run on the base first, because a red one refuses the run."""
-    definition = request.definition
-    path = definition.file.resolve()
-    source = RunSource(
-        file=str(path.relative_to(project.root) if path.is_relative_to(project.root) else path),
-        vars=request.vars,
-        sequential=request.sequential,
-        sandbox=request.sandbox,
-        record=request.record,
-        replay=request.replay,
-        settings=definition.settings,
-        trigger="" if request.event is None else f"{request.event.trigger}: {request.event.id}",
-        outside_inputs=request.outside_inputs,
-        on=request.on,
-        exchange=request.exchange,
-    )
+    """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow; `on_trial` gets
+    the gates that run on the base first, because a red one refuses the run."""
+    definition, source = request.definition, _source_of(project, request)
     check_recordings(project.root, source.record, source.replay)
     definition.check_inputs(request.inputs)
     workflow = apply_source(definition.workflow, source)
@@ -205,6 +185,23 @@ def start_run(
     return StartedRun(prepared, uncommitted, start.run.chosen)
 
 
+def _source_of(project: Project, request: RunRequest) -> RunSource:
+    file = request.definition.file.resolve()
+    return RunSource(
+        file=str(file.relative_to(project.root) if file.is_relative_to(project.root) else file),
+        vars=request.vars,
+        sequential=request.sequential,
+        sandbox=request.sandbox,
+        record=request.record,
+        replay=request.replay,
+        settings=request.definition.settings,
+        trigger="" if request.event is None else f"{request.event.trigger}: {request.event.id}",
+        outside_inputs=request.outside_inputs,
+        on=request.on,
+        exchange=request.exchange,
+    )
+
+
 def start_message(
     prepared: PreparedRun, facts: RunFacts, inputs: Mapping[str, Any], tree: Tree | None, *, no_human: bool
 ) -> Start:
@@ -228,8 +225,7 @@ def create(
     """The run exists from here on; nothing of it has happened yet."""
     host = prepared.host
     reject_secret_values(host.mask, start, source.vars, source.settings)
-    hashes = keep_definition(project, definition, host.mask)
-    text = source_text(replace(source, kept=hashes))
+    text = source_text(replace(source, kept=keep_definition(project, definition, host.mask)))
     project.prepared[host.run] = prepared
     project.runtime.start(
         RunSpec(

@@ -54,6 +54,7 @@ ORDER: Final = (
     *(
         "limits",
         "breaker",
+        "adaptive",
         "max_parallel",
         "workspace",
         "sandbox",

@@ -41,8 +41,9 @@ def command(file: Path | None, as_matrix: bool, as_gpu: bool, as_json: bool) -> 
     """
     import anyio
 
+    from podium.adapters.agents.registry import local_models
     from podium.app.agents import data_of, list_agents, matrix
-    from podium.wiring import agents_to_list, local_models
+    from podium.wiring import agents_to_list
 
     workflow = open_or_plain(file)
     installed = agents_to_list(workflow, dict(os.environ))

@@ -14,6 +14,7 @@ from podium.errors import ConfigurationError
 from podium.files import atomic
 from podium.frontends.cli.open_run import opened_project
 from podium.frontends.cli.output import say, tell_data
+from podium.frontends.cli.shell_completion import complete_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
 @click.argument("suite", type=click.Path(path_type=Path))
 @click.option("--as", "name", metavar="NAME", help="The name of the experiment; default: that of the suite.")
 @click.option("--seed", type=int, help="Of the order of the runs; default: a random one, which is stored.")
-@click.option("--sandbox", metavar="LEVEL", help="Sandbox level of all runs and graders, as for podium run.")
+@click.option(
+    "--sandbox",
+    metavar="LEVEL",
+    help="Sandbox level of all runs and graders, as for podium run.",
+    shell_complete=complete_sandbox,
+)
 @click.option("--yes", is_flag=True, help="Start without asking.")
 @click.option("--report", "only_report", is_flag=True, help="Only report the results so far.")
 @click.option(
