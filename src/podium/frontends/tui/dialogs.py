@@ -58,7 +58,8 @@ class KeysDialog(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Input(placeholder="type to filter", id="filter")
+            # Not the id of the field for runs: its events reach the app as well.
+            yield Input(placeholder="type to filter", id="key_filter")
             yield OptionList(id="keys")
 
     def on_mount(self) -> None:
