@@ -232,8 +232,8 @@ def test_it_works_in_a_small_terminal_and_leaves_it_as_it_was(project: Project, 
         until(
             lambda: run[-4:] in tmux("capture-pane", "-p") and "Ship" in tmux("capture-pane", "-p"), "the run"
         )
-        assert "Approve" in tmux("capture-pane", "-p")
-        assert "(1) podium" in tmux("display-message", "-p", "#{pane_title}")
+        until(lambda: "Approve" in tmux("capture-pane", "-p"), "the keys that work here")
+        until(lambda: "(1) podium" in tmux("display-message", "-p", "#{pane_title}"), "the title")
         tmux("send-keys", "q")
         until(lambda: "left 0" in tmux("capture-pane", "-p"), "its end")
     finally:
