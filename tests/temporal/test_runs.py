@@ -203,7 +203,7 @@ def test_two_clients_copy_the_same_log(server: Server, tmp_path: Path) -> None:
         run = made.start_run("w.yaml")
         follower = made.project.start("resume", run)
         until(lambda: made.project.podium("show", run).code == 0, "a view of the run")
-        assert follower.wait(timeout=60) == 0
+        assert follower.wait(timeout=60) == 0, made.project.talk()
         assert made.project.podium("verify", run).code == 0
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FOLLOW_S: Final = 0.3
+UPDATE_S: Final = 10.0
+"""How long a process may take that only brings the copy up to date."""
 PATIENCE_S: Final = 60.0
 """How long a server that does not answer is asked again by who follows a run."""
 ANSWER_S: Final = 30.0
@@ -157,7 +160,7 @@ class TemporalRuntime:
             if isinstance(reply, Refusal):
                 raise ConfigurationError(reply.message, code="refused")
         prepared = await to_thread.run_sync(self._prepared, run)
-        async with self._mirrors.open(run, prepared) as mirror:
+        async with self._copy_to_follow(run, prepared) as mirror:
             while True:
                 is_new = await self._take_patiently(mirror, prepared)
                 if is_new and on_turn is not None:
@@ -170,6 +173,21 @@ class TemporalRuntime:
                 if not is_new:
                     await mirror.write()
                     await anyio.sleep(FOLLOW_S)
+
+    @asynccontextmanager
+    async def _copy_to_follow(self, run: RunId, prepared: PreparedRun) -> AsyncIterator[RunMirror]:
+        """The copy of the run; a process that only brings it up to date has it for a moment."""
+        deadline = anyio.current_time() + UPDATE_S
+        async with AsyncExitStack() as stack:
+            while True:
+                try:
+                    mirror = await stack.enter_async_context(self._mirrors.open(run, prepared))
+                    break
+                except AlreadyOwned:
+                    if anyio.current_time() > deadline:
+                        raise
+                await anyio.sleep(FOLLOW_S)
+            yield mirror
 
     def update(self, run: RunId) -> None:
         async def take() -> None:
