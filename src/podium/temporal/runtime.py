@@ -179,14 +179,14 @@ class TemporalRuntime:
         """The copy of the run; a process that only brings it up to date has it for a moment."""
         deadline = anyio.current_time() + UPDATE_S
         async with AsyncExitStack() as stack:
-            while True:
+            mirror: RunMirror | None = None
+            while mirror is None:
                 try:
                     mirror = await stack.enter_async_context(self._mirrors.open(run, prepared))
-                    break
                 except AlreadyOwned:
                     if anyio.current_time() > deadline:
                         raise
-                await anyio.sleep(FOLLOW_S)
+                    await anyio.sleep(FOLLOW_S)
             yield mirror
 
     def update(self, run: RunId) -> None:
