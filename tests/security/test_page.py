@@ -11,7 +11,7 @@ PAGE: Final = ROOT / "docs/explanation/security.md"
 NAMED: Final = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 OTHER_SUBJECTS: Final = {
     *("test_page.py", "test_container.py", "test_generated.py", "test_words.py"),
-    *("test_steps.py", "test_real_command.py"),
+    *("test_steps.py", "test_real_command.py", "test_nameless_user.py"),
 }
 """Files about single cases of what other tests show."""
 

@@ -7,7 +7,6 @@ files of their own.
 
 from __future__ import annotations
 
-import getpass
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from podium.fast_dataclass import dataclass
 from podium.files import atomic
 from podium.files.inside import open_inside
 from podium.ports.exporter import RunExporter
+from podium.process.login import login_name
 from podium.views.plain import encode_utf8, visible
 from podium.views.run.questions import Render, question_view
 from podium.views.run.view import Pending
@@ -192,7 +192,7 @@ def _answer(file: _QuestionFile, path: Address) -> Approve | None:
     return Approve(
         path,
         str(action),  # If it is not an action, the run refuses it and lists the actions.
-        _text_field(fields, "by") or getpass.getuser(),
+        _text_field(fields, "by") or login_name(),
         _text_field(fields, "feedback"),
         value,
         file.question.tree,

@@ -6,7 +6,6 @@ crash in between post it twice.
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from podium.core.types import Address
 from podium.errors import PathViolation
 from podium.files import atomic
 from podium.files.inside import inside
+from podium.process.login import login_name
 from podium.views.files.mailboxes import FOLDERS, OURS, mailbox_files
 from podium.views.plain import encode_utf8
 
@@ -157,7 +157,7 @@ def _dropped(place: Path, to: Address) -> Iterator[DroppedNote]:
             path.rename(path.with_suffix(".refused"))
             continue
         text = content.decode("utf-8", "replace").strip()
-        yield DroppedNote(f"file-{path.stem}", Tell(getpass.getuser(), to, text))
+        yield DroppedNote(f"file-{path.stem}", Tell(login_name(), to, text))
         path.rename(path.with_suffix(".posted"))
 
 

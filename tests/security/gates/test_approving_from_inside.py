@@ -92,4 +92,5 @@ def test_eight_ways_to_approve_from_inside_a_step_are_refused_and_recorded(
         assert not tried.exists(), "the project is not even visible"
         return
     words = {json.loads(line)["tried"] for line in tried.read_text().splitlines()}
-    assert {"approve", "drive a run", "start a run"} <= words
+    printed = (folder / "agent_logs/work/1/stderr.log").read_text()
+    assert {"approve", "drive a run", "start a run"} <= words, printed

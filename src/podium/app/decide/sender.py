@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import time
 import uuid
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from podium.process.detach import DetachedProcess, disown, start_detached
+from podium.process.login import login_name
 from podium.views.evidence.decisions import Channel
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Speaker(NamedTuple):
 
 def speaker_by(channel: Channel, name: str | None = None) -> Speaker:
     """The name as given, from $PODIUM_USER, or the login name."""
-    return Speaker(name or os.environ.get("PODIUM_USER") or getpass.getuser(), channel)
+    return Speaker(name or os.environ.get("PODIUM_USER") or login_name(), channel)
 
 
 def wake(project: Project, run: RunId, *, waits: bool = True) -> None:

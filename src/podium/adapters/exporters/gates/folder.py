@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,6 +15,7 @@ from podium.core.types import Address, Millis
 from podium.errors import PathViolation
 from podium.files import atomic, bounded_json
 from podium.files.inside import read_file
+from podium.process.login import login_name
 from podium.redaction.mask import Mask
 from podium.views.plain import encode_utf8, visible
 from podium.views.run.view import Pending, RunView
@@ -72,7 +72,7 @@ class GatesFolder:
             answers = (files.collect() for files in self._open[key])
             answer = next((answer for answer in answers if answer is not None), None)
             if answer is not None:
-                by = answer.by or getpass.getuser()
+                by = answer.by or login_name()
                 yield Approve(question.path, answer.action, by, answer.text, None, question.tree, how="file")
 
     def answer_files(self) -> tuple[Path, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import click
 
+from podium.app.decide.sender import speaker_by
 from podium.core.messages import Resume
 from podium.frontends.cli.background import detach as run_detached
 from podium.frontends.cli.confirm_rerun import confirm_rerun, dry_option, finish, yes_option
@@ -69,11 +69,11 @@ def command(  # noqa: PLR0913  # one argument per option
         preview = project.commands.preview_rerun(run)
         # A run that failed continues without a question, unless the definition is another one.
         sure = yes or (status in ENDED and not preview.is_changed and not accept_changes)
-        by = getpass.getuser()
+        by = speaker_by("cli").name
         return confirm_rerun(project, preview, yes=sure, dry=dry_run, detach=detach, as_json=as_json, by=by)
     if project.runtime.is_owned(run) and project.queries.show(run).status == "paused":
         # Its attempts are still finishing, so the process that paused it simply continues.
-        anyio.run(partial(project.commands.send, run, Resume(getpass.getuser()), drives=False))
+        anyio.run(partial(project.commands.send, run, Resume(speaker_by("cli").name), drives=False))
         say(
             f"run {run}: continues in the process that drives it; to follow it: podium logs {run} -f",
             err=True,
@@ -87,7 +87,7 @@ def command(  # noqa: PLR0913  # one argument per option
         return run_detached(project, run, as_json=as_json)
     if status in ("passed", "cancelled") and detail != "quiet":
         say(f"run {run} has ended, so there is nothing to resume: {status}", err=True)
-    commands = (Resume(getpass.getuser()),) if status == "paused" else ()
+    commands = (Resume(speaker_by("cli").name),) if status == "paused" else ()
     # A run that was started with --detach is driven here from its beginning.
     with Foreground(project, run, as_json=as_json, detail=detail, checks_base=True) as display:
         park: Park = "clock" if until_idle else display.parks
