@@ -1,4 +1,4 @@
-"""Chooses what runs on several machines are made of: the client of a server, and the parts of a worker."""
+"""Makes the client of a server and the parts of a worker, for runs on several machines."""
 
 from __future__ import annotations
 
