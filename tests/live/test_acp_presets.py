@@ -83,11 +83,13 @@ def test_a_named_agent_changes_files_and_its_key_stays_with_the_broker(
     assert all(value and value.endswith(f"***{KEY[-4:]}") for value in sent)
     assert KEY.encode() not in written
     assert (end["result"]["files"], end["result"]["text"]) == (["shed.txt"], "painted")
-    assert len(calls) == preset.calls
+    # Some of these programs ask for a title of the conversation as well, if they get to it before they end.
+    assert preset.calls <= len(calls) <= preset.calls + 1
     if preset.cost is None:
         assert not end["cost_known"]
     else:
-        assert end["used"]["usd"] == pytest.approx(preset.cost * 1e6)
+        least, most = preset.cost * 1e6, preset.cost * 1e6 * len(calls) / preset.calls
+        assert least - 1 <= end["used"]["usd"] <= most + 1
 
 
 def painting(preset: Preset, project: Project) -> Rule:
