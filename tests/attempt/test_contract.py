@@ -290,3 +290,27 @@ def test_a_decision_may_be_written_in_the_words_of_the_states_format() -> None:
         {"action": "halt", "reason": "Stuck."}
     )
     assert isinstance(value_of(output, "", (True, {"decision": "wait", "reasoning": ""})), OutputFault)
+
+
+def test_a_report_in_the_words_of_the_supervisor_format_is_an_implementation() -> None:
+    output = Output(kind="schema", schema=BUILTIN["Implementation"], schema_name="Implementation")
+    report = {
+        "status": "SUCCESS",
+        "action_taken": "Added the form.",
+        "files_created": ["src/form.py"],
+        "files_modified": None,
+        "tests_written": ["tests/test_form.py"],
+        "review_status": None,
+    }
+
+    read = value_of(output, json.dumps(report), NOTHING)
+
+    assert isinstance(read, Value)
+    assert (read.value["status"], read.value["summary"]) == ("done", "Added the form.")
+    assert read.value["files"] == ["src/form.py", "tests/test_form.py"]
+
+
+def test_another_status_of_an_implementation_is_judged_as_it_is() -> None:
+    output = Output(kind="schema", schema=BUILTIN["Implementation"], schema_name="Implementation")
+
+    assert isinstance(value_of(output, '{"status": "fine"}', NOTHING), OutputFault)

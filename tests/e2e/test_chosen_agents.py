@@ -95,7 +95,7 @@ def test_no_candidate_that_can_work_is_told_before_the_run(tmp_path: Path) -> No
 
 def test_a_workflow_may_not_explore_more_than_the_project_allows(tmp_path: Path) -> None:
     with closing(project_of(tmp_path, explore="0.5")) as project:
-        project.put({".podium/config.yaml": "podium: 1\nadaptive: {policy: rule, explore: {first: 0.1}}\n"})
+        project.put({".podium/config.yaml": "adaptive: {policy: rule, explore: {first: 0.1}}\n"})
         done = project.podium("validate", "fix.yaml")
 
     assert done.code == 2

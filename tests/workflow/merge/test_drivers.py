@@ -131,3 +131,10 @@ def test_a_shipped_role_or_an_agent_drives(tmp_path: Path) -> None:
 
 def test_a_strict_file_with_a_driver_routes_every_failure(tmp_path: Path) -> None:
     assert steps_of(tmp_path, "strict: true\ndriver: lead\n" + THREE)["after_plan"]["on"]["else"] == "fail"
+
+
+def test_the_driver_reads_what_a_step_is_for(tmp_path: Path) -> None:
+    described = THREE.replace("prompt: Build,", "prompt: Build, description: Makes the program.,")
+    steps = steps_of(tmp_path, "driver: lead\n" + described)
+
+    assert "Makes the program." in steps["after_plan"]["prompt"]

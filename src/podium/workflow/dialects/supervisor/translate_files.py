@@ -243,6 +243,10 @@ def _has(*keys: str) -> Test:
     return lambda node: bool(set(keys) & set(fields(node)))
 
 
+NATIVE_ADAPTIVE: Final = frozenset(
+    "policy last min_samples weights edge max_deviation explore half_life interval locked from".split()
+)
+"""The keys of the native `adaptive`, none of which this format has."""
 PARTS: Final[dict[str, tuple[Test, Part]]] = {
     "roles": (lambda node: any(map(is_role, fields(node).values())), _roles),
     "limits": (_has(*keys.LIMITS), _limits),
@@ -254,7 +258,7 @@ PARTS: Final[dict[str, tuple[Test, Part]]] = {
     "steps": (_has(), _steps),
     "git": (_has(*keys.GIT), _git),
     "workers": (_always, _workers),
-    "adaptive": (_always, _adaptive),
+    "adaptive": (lambda node: not NATIVE_ADAPTIVE & set(fields(node)), _adaptive),
     "approval_gates": (_always, approval),
 }
 """By key: whether a value has the shape of this format, since some keys are native too, and its translation."""
