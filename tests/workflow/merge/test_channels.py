@@ -68,9 +68,14 @@ def test_durations_may_be_a_digest(tmp_path: Path) -> None:
     assert channels["phone"].digest == "2h"
 
 
-def test_the_settings_that_are_written_are_told_from_the_others() -> None:
-    value = {"weights": {"success": 0.6, "cost": 0.4}, "explore": {"first": 0.2, "later": 0}, "last": "1h"}
-
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"weights": {"success": 0.6, "cost": 0.4}, "explore": {"first": 0.2, "later": 0}, "last": "1h"},
+        {"policy": "thompson", "last": "1h"},
+    ],
+)
+def test_the_settings_that_are_written_are_told_from_the_others(value: dict[str, object]) -> None:
     adaptive = read(Adaptive, value).value
 
     assert adaptive is not None
