@@ -127,7 +127,7 @@ def test_every_text_key_of_a_step_is_classified() -> None:
         | text_fields.VALUE_KEYS
     )
     values = set(
-        "run review by level model output parallel max repeat retry git wait done env role agent team workspace sandbox".split()
+        "run review by level model base output parallel max repeat retry git wait done env role agent team workspace sandbox".split()
     )
     others = set(
         "coverage must_fail_before baseline exit_codes pass min_score bar veto presence approvals remind escalate timeout continuity"

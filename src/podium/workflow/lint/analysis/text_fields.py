@@ -18,7 +18,7 @@ EXPRESSIONS: Final = frozenset({"when", "check", "until", "while", "where", "key
 TEMPLATES: Final = frozenset({"prompt", "system", "human", "degrade"})
 PLAIN: Final = frozenset(
     "description log name needs of notify secrets runs_on phrase approve verdict choice fallback candidates asks tools network"
-    " as workflow after before strengths strategy extends replace gates shell on schema choices carry cancel continue_as driver base".split()
+    " as workflow after before strengths strategy extends replace gates shell on schema choices carry cancel continue_as driver".split()
 )
 """Keys whose texts are used as written."""
 
