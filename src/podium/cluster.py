@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from podium.runtime.routed import MirroredRuntime, Mirrors, RemoteRuntime
     from podium.tasks.task import AttemptTask
     from podium.temporal.run_hosts import HostFor
+    from podium.temporal.worker import Tell
 
 
 def routed_runtime(local: MirroredRuntime, project: Project) -> Runtime:
@@ -74,7 +75,7 @@ def run_worker(
     labels: Sequence[str],
     slots: int,
     host_for: HostFor,
-    tell: Callable[[str], None],
+    tell: Tell,
 ) -> None:
     """Perform attempts of runs of a server until a signal comes."""
     import asyncio

@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 from tests.e2e.kit import Project, closing, new_project
+from tests.views.kit import conforms
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -65,6 +66,7 @@ def test_arms_of_known_skill_are_ranked_right(tmp_path: Path) -> None:
 
     assert done.code == 0, done.err
     data = done.data()
+    conforms(data, "compare")
     arms = {arm["name"]: arm for arm in data["arms"]}
     assert (arms["good"]["passed"], arms["poor"]["passed"]) == (8, 0)
     assert arms["poor"]["false_accepted"] == 8

@@ -145,6 +145,26 @@ IN_A_PROJECT = (
     Row("schema --of nothing", "usage"),
     Row("init --template nothing", "usage"),
     Row("demo --folder .", "usage"),
+    Row("start-task", "usage"),
+    Row("start-task words --workflow missing.yaml", "invalid_file", file="missing.yaml", line=1),
+    Row("complete-task zzz", "unknown_run"),
+    Row("deps missing.yaml", "invalid_file", file="missing.yaml", line=1),
+    Row("compare", "usage"),
+    Row("compare missing.yaml", "configuration"),
+    Row("notify --test nothing", "configuration"),
+    Row("serve --mcp", "usage"),
+    Row("serve --poll nothing", "configuration"),
+    Row("serve --listen nowhere", "configuration"),
+    Row("top --nonsense", "usage"),
+    Row("ui --url", "configuration"),
+    Row("ui --port 99999", "usage"),
+    Row("mcp --print-config vim", "usage"),
+    Row("mcp --http 99999", "usage"),
+    Row("mcp extra", "usage"),
+    Row("acp --nonsense", "usage"),
+    Row("worker", "usage"),
+    Row("worker --on nowhere", "configuration"),
+    Row("worker --on temporal://127.0.0.1:1/x", "unreachable", exit=1),
 )
 WITHOUT_RUNS = (
     Row("show", "no_runs"),
@@ -197,6 +217,16 @@ def test_a_refusal_without_runs_is_one_document(empty: Project, row: Row) -> Non
 
 def test_every_command_is_in_the_table() -> None:
     assert {row.args.split()[0] for row in IN_A_PROJECT} - {"shwo"} == set(COMMANDS)
+
+
+def test_an_editor_that_is_none_is_refused_as_one_document(project: Project) -> None:
+    with (project.folder / "out").open("wb") as out, (project.folder / "err").open("wb") as err:
+        child = project.start("acp", "--json", stdout=out, stderr=err)
+        assert child.wait(60) == 2
+
+    data = json.loads((project.folder / "out").read_text("utf-8"))
+    conforms(data, "error")
+    assert "Traceback" not in (project.folder / "err").read_text("utf-8")
 
 
 def test_all_problems_of_an_invalid_file_are_listed(project: Project) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,12 +12,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from podium import errors
+from podium.app.author.schemas import schema_text
 from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.main import COMMANDS, podium
 from podium.wiring import open_history
 from tests.engine.kit import Project
 from tests.views.kit import conforms
 
+DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = Path(errors.__file__).parent
 PACKED = """\
 podium: 1
 name: packed
@@ -104,6 +109,8 @@ CASES: dict[str, Case] = {
     "cancel": (parked, ("cancel", "--json"), "run"),
     "show": (parked, ("show", "--json"), "run"),
     "runs": (passed, ("runs", "--json"), "runs"),
+    "top": (parked, ("top", "--json"), "runs"),
+    "mcp": (None, ("mcp", "--print-config", "codex", "--json"), "mcp"),
     "inbox": (parked, ("inbox", "--json"), "inbox"),
     "verify": (passed, ("verify", "--json"), "verify"),
     "report": (passed, ("report", "latest", "-o", "r.html", "--json"), "report"),
@@ -197,7 +204,8 @@ def test_answers_and_signals_print_the_run(project: Project, command: str, value
 
 
 def test_every_command_with_the_option_is_tested_here() -> None:
-    # `serve`, `raise` and `take` in tests/e2e, as processes. A schema has no schema of ours.
+    # `serve`, `ui`, `worker`, `raise` and `take` in tests/e2e, as processes. A schema has no schema of ours, and `acp`
+    # speaks a protocol of its own, so only its errors are ours: test_json_refusals.
     # `history push` needs a server, in tests/contracts. `compare` takes a minute, in tests/e2e.
     elsewhere = {
         "compare",
@@ -206,6 +214,9 @@ def test_every_command_with_the_option_is_tested_here() -> None:
         "answer",
         "signal",
         "serve",
+        "ui",
+        "worker",
+        "acp",
         "watch",
         "schema",
         "raise",
@@ -217,9 +228,24 @@ def test_every_command_with_the_option_is_tested_here() -> None:
     }
 
     assert with_json == {name.partition(" of ")[0] for name in CASES} | elsewhere
-    # These speak a protocol of their own, or show something until they are stopped.
-    without = {"acp", "mcp", "top", "ui", "worker"}
-    assert {name.partition(" ")[0] for name in with_json} | without == set(COMMANDS), "a command lacks --json"
+    assert {name.partition(" ")[0] for name in with_json} == set(COMMANDS), "a command lacks --json"
+
+
+def test_every_code_of_an_error_is_in_its_schema() -> None:
+    """Errors of the pages are answered as pages and never reach standard output."""
+    written = re.compile(r"""\bcode(?:: str)? ?= ?"([a-z_]+)\"""")
+    sources = (path for path in SOURCE.rglob("*.py") if path.parent.parts[-2:] != ("web", "pages"))
+    codes = {
+        code
+        for path in sources
+        if path.name != "forms.py"
+        for code in written.findall(path.read_text("utf-8"))
+    }
+
+    error = json.loads(schema_text("error"))["properties"]["error"]["properties"]
+    assert codes <= set(error["code"]["enum"])
+    page = (DOCS / "reference/exit-codes.md").read_text("utf-8")
+    assert {code for code in error["code"]["enum"] if f"`{code}`" not in page} == set()
 
 
 def test_each_line_of_followed_logs_conforms(project: Project) -> None:

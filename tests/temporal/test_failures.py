@@ -5,6 +5,7 @@ Each test is one cell of the failure matrix; `make cluster-torture` repeats them
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -18,6 +19,7 @@ from podium.core.hash_chain import RunId
 from podium.process.procfs import read_marker, read_pids
 from tests.e2e.kit import until
 from tests.temporal.kit import Cluster, Server, cluster
+from tests.views.kit import conforms
 
 pytestmark = pytest.mark.slow
 
@@ -146,10 +148,14 @@ def test_a_frozen_worker_that_wakes_up_changes_nothing(made: Cluster) -> None:
 
 
 def test_a_worker_that_is_told_to_stop_hands_its_attempt_back(made: Cluster) -> None:
-    first = made.start_worker()
+    first = made.start_worker("--json")
     run = begun(made)
     wait_for_moment(run)
     assert first.stop() == 0, first.talk
+    lines = [json.loads(line) for line in first.talk.splitlines() if line.startswith("{")]
+    assert [line["did"] for line in lines] == ["ready", "stopping", "ended"]
+    for line in lines:
+        conforms(line, "serve")
     until(lambda: not survivors(run), "the end of the processes of a worker that stopped")
     made.start_worker()
     check(made, run)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, Protocol
 
 from temporalio.client import Client
 from temporalio.worker import PollerBehaviorSimpleMaximum, Worker
@@ -30,6 +29,12 @@ CACHED_RUNS: Final = 200
 IDLE_LOOK_S: Final = 30.0
 
 
+class Tell(Protocol):
+    """Reports what the worker does, in a word for programs and in words for people."""
+
+    def __call__(self, did: Literal["cleared", "ready", "stopping"], text: str, /) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
     address: Address
@@ -40,14 +45,12 @@ class WorkerSettings:
     slots: int = 4
 
 
-async def work(
-    settings: WorkerSettings, host_for: HostFor, lacks: Lacks, tell: Callable[[str], None]
-) -> None:
+async def work(settings: WorkerSettings, host_for: HostFor, lacks: Lacks, tell: Tell) -> None:
     """Returns when SIGTERM or SIGINT came and everything that was active here has been handed back."""
     runs = RunHosts(settings.folder, host_for)
     left = await asyncio.to_thread(runs.clear_leftovers)
     if left:
-        tell(f"removed what an earlier worker left of {left} run{'s' if left > 1 else ''}")
+        tell("cleared", f"removed the leftovers of an earlier worker: {left} run{'s' if left > 1 else ''}")
     client = await connect(settings.address)
     await add_search_attributes(client)
     stopped = asyncio.Event()
@@ -58,10 +61,10 @@ async def work(
     async with AsyncExitStack() as stack:
         for worker in _workers(client, settings, performer):
             await stack.enter_async_context(worker)
-        tell(f"worker {settings.name} takes work from {settings.address}: {_about(settings)}")
+        tell("ready", f"worker {settings.name} takes work from {settings.address}: {_about(settings)}")
         cleaning = asyncio.create_task(_discard_idle(runs))
         await stopped.wait()
-        tell("stopping: active attempts are handed back")
+        tell("stopping", "stopping: active attempts are handed back")
         cleaning.cancel()
     await runs.discard_idle(idle_s=0)
 

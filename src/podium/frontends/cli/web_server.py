@@ -30,7 +30,9 @@ class WebServer(NamedTuple):
     """With the key."""
     server: object
     mcp: str = ""
-    """The address of the tools for assistants, and the header with their key."""
+    """The address of the tools for assistants; empty without them."""
+    header: str = ""
+    """What each request to the tools needs."""
 
     @property
     def is_alive(self) -> bool:
@@ -50,14 +52,19 @@ def web_server(roots: Sequence[Path], *, port: int = 0, mcp: bool = False) -> It
 
     bound = bind(HOST, port)
     session = Session(bound.getsockname()[1])
-    tools, mounts = _tools(roots[0], session.port) if mcp else ("", ())
+    key, mounts = _tools(roots[0], session.port) if mcp else ("", ())
     pages = make_app(roots, _open, session, speaker_by("web"), mounts=mounts)
     server = Server(pages, bound)
     server.start()
     file = remember(session, roots[0], HOST)
     try:
         _await_start(server)
-        yield WebServer(session.address(HOST), server, tools)
+        yield WebServer(
+            session.address(HOST),
+            server,
+            f"http://{HOST}:{session.port}/mcp/" if mcp else "",
+            f"Authorization: Bearer {key}" if mcp else "",
+        )
     finally:
         file.unlink(missing_ok=True)
         server.stop()
@@ -75,8 +82,7 @@ def _tools(root: Path, port: int) -> tuple[str, tuple[tuple[Mount, ASGIApp], ...
     from podium.frontends.web.guard import Mount
 
     key = new_key()
-    shown = f"http://{HOST}:{port}/mcp/ with the header Authorization: Bearer {key}"
-    return shown, ((Mount("/mcp/", MAX_BODY), mounted(root, port=port, key=key)),)
+    return key, ((Mount("/mcp/", MAX_BODY), mounted(root, port=port, key=key)),)
 
 
 def _await_start(server: object) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
 import uvicorn
 
 from podium.app.decide.sender import speaker_by
@@ -61,15 +61,14 @@ def make_app(root: Path, *, may_answer: bool, path: str = PATH) -> Starlette:
     )
 
 
-def serve_http(root: Path, *, port: int, may_answer: bool) -> int:
-    """Serve until the process is interrupted; prints the address and the key, which only its user sees."""
+def serve_http(root: Path, *, port: int, may_answer: bool, tell: Callable[[str, str], None]) -> int:
+    """Serve until the process is interrupted; tells the address and the header with the key once it listens."""
     listener = _listen(port)
     own_port, key = listener.getsockname()[1], new_key()
     url = f"http://{HOST}:{own_port}{PATH}"
     app = Guard(make_app(root, may_answer=may_answer), key=key, port=own_port)
     config = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=1)
-    click.echo(f"url: {url}\nheader: Authorization: Bearer {key}")
-    click.echo("the key is valid until this command ends; stop it with Ctrl-C", err=True)
+    tell(url, f"Authorization: Bearer {key}")
     with listener:
         uvicorn.Server(config).run(sockets=[listener])
     return 0

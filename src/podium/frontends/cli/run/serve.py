@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +15,7 @@ from podium.app.run.serve import Service, ServiceLine
 from podium.app.triggers.listing import list_triggers, poll_trigger, watch_triggers
 from podium.errors import ConfigurationError
 from podium.frontends.cli.open_run import in_project
+from podium.frontends.cli.service_lines import as_line, print_line
 from podium.frontends.cli.web_server import WebServer, web_server
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
@@ -115,7 +115,7 @@ def command(  # noqa: PLR0913  # one for each option
                 if address is None
                 else f"; webhooks at http://{address[0]}:{address[1]}/hooks/FILE/TRIGGER"
             )
-            click.echo(_own("watching", text) if as_json else text)
+            print_line("watching", text, as_json=as_json)
         service.serve(stopped.is_set, once=once)
     finally:
         pages.close()
@@ -125,7 +125,7 @@ def command(  # noqa: PLR0913  # one for each option
             messages.leave()
             messages.close()
     if not once:
-        click.echo(_own("ended", "stopped") if as_json else "stopped")
+        print_line("ended", "stopped", as_json=as_json)
     return 0
 
 
@@ -133,20 +133,21 @@ def _poll(triggers: TriggerWatch | None, name: str, *, as_json: bool) -> int:
     if triggers is None:
         raise ConfigurationError("triggers need a git repository", hint="git init, and commit")
     lines = poll_trigger(triggers, name)
-    click.echo(_json({"lines": lines}) if as_json else "\n".join(lines))
+    click.echo(as_line({"lines": lines}) if as_json else "\n".join(lines))
     return 0
 
 
 def _tell_pages(shown: WebServer, *, as_json: bool) -> None:
-    for kind, text in (("pages", shown.address), ("mcp", shown.mcp)):
-        if text:
-            click.echo(_own(kind, text) if as_json else text)
+    print_line("pages", shown.address, as_json=as_json, url=shown.address)
+    if shown.mcp:
+        text = f"{shown.mcp} with the header {shown.header}"
+        print_line("mcp", text, as_json=as_json, url=shown.mcp, header=shown.header)
 
 
 def _list(triggers: TriggerWatch | None, *, as_json: bool) -> int:
     listed = () if triggers is None else list_triggers(triggers, wall_clock())
     if as_json:
-        click.echo(_json({"triggers": [line._asdict() for line in listed]}))
+        click.echo(as_line({"triggers": [line._asdict() for line in listed]}))
         return 0
     for line in listed:
         click.echo(f"{line.file}: {line.name}  {line.watches}")
@@ -164,12 +165,4 @@ def _tell(line: ServiceLine) -> None:
 def _tell_json(line: ServiceLine) -> None:
     """Fields that do not apply to the action are left out."""
     fields = {name: value for name, value in line._asdict().items() if value not in (None, "")}
-    click.echo(_json({**fields, "at": iso(line.at)}))
-
-
-def _own(did: str, text: str) -> str:
-    return _json({"at": iso(wall_clock()), "did": did, "text": text})
-
-
-def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False)
+    click.echo(as_line({**fields, "at": iso(line.at)}))

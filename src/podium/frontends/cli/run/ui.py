@@ -12,6 +12,7 @@ import click
 from podium.app.paths import has_runs, project_root
 from podium.app.user_projects import user_projects
 from podium.frontends.cli.output import say
+from podium.frontends.cli.service_lines import print_line
 from podium.frontends.cli.web_server import running_web_address, web_server
 
 
@@ -29,25 +30,34 @@ from podium.frontends.cli.web_server import running_web_address, web_server
     help="Print the address of the server that runs for this project, and exit.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def command(all_projects: bool, port: int, only_url: bool, no_browser: bool) -> int:
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the address as a JSON line; its schema: podium schema --of serve.",
+)
+def command(all_projects: bool, port: int, only_url: bool, no_browser: bool, as_json: bool) -> int:
     """Open a page with everything that waits for you, and decide there with the evidence in front of you.
 
-    The server answers on this machine only, and to nobody without the key in the address that it prints. It carries no
-    run itself: each gets a process of its own, so closing it loses nothing. Timers fire under `podium serve --web`.
+    The server listens on this machine only and refuses requests without the key in the address that it prints. Runs
+    have processes of their own, so stopping the server loses nothing. Timers fire under `podium serve --web`.
     """
     here = project_root(Path.cwd())
     if only_url:
-        click.echo(running_web_address(here))
+        address = running_web_address(here)
+        print_line("pages", address, as_json=as_json, url=address)
         return 0
     others = [root for root in user_projects() if root != here] if all_projects else []
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
     with web_server((here, *(root for root in others if has_runs(root))), port=port) as server:
-        click.echo(server.address)
-        say("the address has the key of this server; Ctrl-C ends it", err=True)
+        print_line("pages", server.address, as_json=as_json, url=server.address)
+        say("The address contains the key of this server. Ctrl-C stops it.", err=True)
         if not no_browser:
             webbrowser.open(server.address)
         while not stopped.wait(0.5) and server.is_alive:
             pass
+    if as_json:
+        print_line("ended", "stopped", as_json=True)
     return 0

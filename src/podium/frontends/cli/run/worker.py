@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ import click
 
 from podium.errors import ConfigurationError
 from podium.files.project_paths import cache_dir
-from podium.frontends.cli.output import say
+from podium.frontends.cli.service_lines import print_line
 
 ADDRESS_VARIABLE: Final = "PODIUM_ON"
 MOST_WORKERS: Final = 100
@@ -49,8 +50,16 @@ MOST_WORKERS: Final = 100
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for checkouts; no two workers share one.  [default: one in the cache]",
 )
-@click.option("--name", help="How the worker is called in messages.  [default: host and process]")
-def command(address: str, labels: tuple[str, ...], slots: int, folder: Path | None, name: str | None) -> int:
+@click.option("--name", help="Name of the worker in messages.  [default: host and process]")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print each action as a JSON line; its schema: podium schema --of serve.",
+)
+def command(
+    address: str, labels: tuple[str, ...], slots: int, folder: Path | None, name: str | None, as_json: bool
+) -> int:
     """Perform attempts of runs that were started with `podium run --on ADDRESS`, until stopped.
 
     The worker checks each run out of the repository that the run names, with this machine's git logins. Keys and
@@ -68,8 +77,10 @@ def command(address: str, labels: tuple[str, ...], slots: int, folder: Path | No
             labels=labels,
             slots=slots,
             host_for=host_for_run,
-            tell=lambda text: say(text, err=True),
+            tell=partial(print_line, as_json=as_json, err=True),
         )
+    if as_json:
+        print_line("ended", "stopped", as_json=True)
     return 0
 
 
