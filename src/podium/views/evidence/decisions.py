@@ -54,8 +54,13 @@ class Decision(NamedTuple):
 
     @property
     def who(self) -> str:
-        word = SHOWN.get(self.channel)
-        return self.by if word is None else f"{self.by}, {word}"
+        words = (self.by, SHOWN.get(self.channel), "with a passkey" if self.present else None)
+        return ", ".join(word for word in words if word)
+
+    @property
+    def remark(self) -> str:
+        """What a reader should know about how this answer was given."""
+        return HASTY if self.is_hasty else ""
 
 
 def is_hasty(action: str, at: Millis, since: Millis | None, opened: Sequence[str]) -> bool:
