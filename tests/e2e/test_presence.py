@@ -72,6 +72,8 @@ def test_the_terminal_a_file_and_a_program_are_refused_and_a_no_is_not(tmp_path:
         approved = project.podium("approve", run, "ok")
         assert approved.code == 2
         assert "needs the proof that ann is present" in approved.err
+        assert "podium ui opens the question there" in approved.err
+        assert "podium approve" not in project.podium("inbox").out
         assert "needs the proof" in posted(project, run, Approve(request.path, "approve", "ann"))
         file = next((project.root / ".podium/inbox").glob("*"))
         file.write_text(file.read_text().replace("answer:", "answer: approve", 1).replace("by:", "by: ann"))

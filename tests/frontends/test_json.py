@@ -13,7 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from podium import errors
+from podium.adapters.presence.passkeys import Passkey, PasskeyFile
 from podium.app.author.schemas import schema_text
+from podium.app.paths import user_dir
 from podium.files.project_paths import ProjectPaths
 from podium.frontends.cli.main import COMMANDS, podium
 from podium.wiring import open_history
@@ -74,6 +76,10 @@ def remembered() -> None:
     assert done.exit_code == 0, done.output
 
 
+def with_a_passkey() -> None:
+    PasskeyFile(user_dir()).add(Passkey("ann", "AAAA", "BBBB", "laptop", added=1))
+
+
 def with_tests() -> None:
     Path("flow.test.yaml").write_text("podium: 1\ntests: {good: {}, bad: {expect: {exit: 1}}}\n", "utf-8")
 
@@ -130,6 +136,7 @@ CASES: dict[str, Case] = {
     "history rebuild": (passed, ("history", "rebuild", "--json"), "history"),
     "history export": (passed, ("history", "export", "out", "--json"), "history"),
     "history pull": (with_another_project, ("history", "pull", "other", "--json"), "history"),
+    "passkeys": (with_a_passkey, ("passkeys", "--json"), "passkeys"),
     "memory list": (remembered, ("memory", "list", "--json"), "memories"),
     "memory show": (remembered, ("memory", "show", "lessons", "--json"), "memory"),
     "memory edit": (remembered, ("memory", "edit", "lessons", "a.md", "--delete", "--json"), "memory"),

@@ -41,7 +41,13 @@ def enrolment_options(file: PasskeyFile, person: str) -> tuple[bytes, dict[str, 
 
 
 def enrol(
-    file: PasskeyFile, person: str, *, challenge: bytes, response: Mapping[str, Any], name: str = ""
+    file: PasskeyFile,
+    person: str,
+    *,
+    challenge: bytes,
+    response: Mapping[str, Any],
+    name: str = "",
+    added: int = 0,
 ) -> Passkey:
     """Store the passkey that the browser has made; raises if the response is not valid."""
     library = _library()
@@ -59,7 +65,7 @@ def enrol(
     except (WebAuthnException, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"the passkey was not added: {error}", code="presence") from error
     public_key = encoded(verified.credential_public_key)
-    passkey = Passkey(person, encoded(verified.credential_id), public_key, name)
+    passkey = Passkey(person, encoded(verified.credential_id), public_key, name, added)
     file.add(passkey)
     return passkey
 

@@ -32,6 +32,8 @@ class Passkey:
     credential: str
     public_key: str
     name: str = ""
+    added: int = 0
+    """Milliseconds since 1970; 0 if unknown."""
 
 
 class PasskeyFile:
@@ -61,6 +63,7 @@ class PasskeyFile:
                 "credential": key.credential,
                 "public_key": key.public_key,
                 "name": key.name,
+                "added": key.added,
             }
             for key in keys
         ]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from podium.app.decide.opened import opened_by
+from podium.app.decide.presence import needs_proof
 from podium.app.decide.sender import speaker_by
 from podium.app.query.inbox import open_questions
 from podium.app.query.runs import show
@@ -86,6 +87,7 @@ def approval(  # noqa: PLR0913  # one argument for each part of an answer
             hint=f"podium approve {_place(view, question)}",
         )
     word = action or question.actions[0]
+    _check_presence(view, question, word, by)
     value = {key: native_address(step, labels_in(view)) for key, step in (details or {}).items()} or None
     opened = opened_by(by, question.tree)
     approve = Approve(question.path, word, by, feedback, value, question.tree, how=how, opened=opened)
@@ -151,7 +153,18 @@ def value_answer(
     if question.kind == "by_hand":
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return Answer(ManualWorkDone(question.path, by, text, value), "answered", shown)
+    _check_presence(view, question, "answer", by)
     return Answer(Approve(question.path, "answer", by, "", value, question.tree, how=how), "answered", shown)
+
+
+def _check_presence(view: RunView, question: Pending, action: str, by: str) -> None:
+    """Raises where only a browser can give the proof that the run will ask for."""
+    if question.presence and needs_proof(action):
+        raise ConfigurationError(
+            f"{_shown(view, question)} needs the proof that {by} is present: a passkey, which only a browser can ask for",
+            hint="podium ui opens the question there; rejecting needs no passkey",
+            code="presence",
+        )
 
 
 def waiting_run(project: Project, *, for_value: bool = False) -> RunId | None:

@@ -59,6 +59,7 @@ COMMANDS: Final = {
     "reject": "Reject what a run is waiting for, with a reason.",
     "answer": "Answer a question with a value.",
     "notify": "Show or test the channels that tell people about runs.",
+    "passkeys": "List or remove the passkeys that approve with presence.",
     "guide": "Send guidance to the agents of a run.",
     "signal": "Send a signal that a run is waiting for.",
     "jump": "Return a running run to an earlier step.",
@@ -90,7 +91,7 @@ GROUPS: Final = {
         "demo run start-task resume take raise rerun fork watch run-step serve worker ui mcp acp".split()
     ),
     "control": frozenset(
-        "approve reject answer guide signal jump pause cancel apply complete-task inbox notify".split()
+        "approve reject answer guide signal jump pause cancel apply complete-task inbox notify passkeys".split()
     ),
     "inspect": frozenset(
         "runs top show events logs costs diff report export verify gc agents doctor memory history metrics compare".split()
@@ -105,7 +106,7 @@ HEADINGS: Final = {
     "Every day": "init run show approve resume",
     "Start": "demo start-task rerun fork run-step watch serve",
     "Watch": "ui top runs logs events",
-    "Decide": "inbox reject answer apply complete-task take raise guide signal jump pause cancel notify",
+    "Decide": "inbox reject answer apply complete-task take raise guide signal jump pause cancel notify passkeys",
     "Look back": "diff costs report metrics compare history memory export verify",
     "Write and check workflows": "validate plan simulate test graph deps prompt context resolve convert roles schema",
     "Assistants and editors": "mcp acp",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 NEEDED: Final = ("starlette", "uvicorn", "pygments", "unidiff")
 HOST: Final = "127.0.0.1"
+NAME: Final = "localhost"
+"""In the printed address: browsers make passkeys for a name, not for an address of numbers."""
 START_S: Final = 30.0
 LOOK_S: Final = 0.01
 
@@ -47,20 +49,20 @@ def web_server(roots: Sequence[Path], *, port: int = 0, mcp: bool = False) -> It
         raise ConfigurationError(
             f"the pages need {', '.join(missing)}", hint="pip install 'podium[web]'", code="extra_missing"
         )
-    from podium.frontends.web.server import Server, bind, make_app
+    from podium.frontends.web.server import Server, bind_loopback, make_app
     from podium.frontends.web.session import Session, remember
 
-    bound = bind(HOST, port)
-    session = Session(bound.getsockname()[1])
+    bound = bind_loopback(port)
+    session = Session(bound[0].getsockname()[1])
     key, mounts = _tools(roots[0], session.port) if mcp else ("", ())
     pages = make_app(roots, _open, session, speaker_by("web"), mounts=mounts)
     server = Server(pages, bound)
     server.start()
-    file = remember(session, roots[0], HOST)
+    file = remember(session, roots[0], NAME)
     try:
         _await_start(server)
         yield WebServer(
-            session.address(HOST),
+            session.address(NAME),
             server,
             f"http://{HOST}:{session.port}/mcp/" if mcp else "",
             f"Authorization: Bearer {key}" if mcp else "",

@@ -82,6 +82,11 @@ class Hub:
             shelf.close()
 
     @property
+    def user_dir(self) -> Path | None:
+        """The folder of the user's own configuration, which all projects share."""
+        return self.shelves[0].project.user_dir
+
+    @property
     def is_stopped(self) -> bool:
         return self._stopped.is_set()
 

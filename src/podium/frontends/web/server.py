@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -23,13 +24,26 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from podium.app.decide.presence import Additions
 from podium.app.decide.sender import Speaker
 from podium.app.project import Project
 from podium.errors import ConfigurationError, PodiumError
 from podium.frontends.web import guard, render, stream
 from podium.frontends.web.forms import read_fields
 from podium.frontends.web.hub import Hub
-from podium.frontends.web.pages import compare, costs, decide, inbox, logs, run, runs, settings, start, step
+from podium.frontends.web.pages import (
+    compare,
+    costs,
+    decide,
+    inbox,
+    logs,
+    passkeys,
+    run,
+    runs,
+    settings,
+    start,
+    step,
+)
 from podium.frontends.web.session import Session
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -37,6 +51,8 @@ MISSING: Final = ("unknown_run", "unknown_log", "unknown_step", "unknown_workflo
 END_S: Final = 1
 """How long the end waits for open answers."""
 STATIC: Final = Path(__file__).parent / "static"
+TRIES: Final = 20
+"""How many free ports are tried until one is free at both loopback addresses."""
 
 
 def make_app(
@@ -65,6 +81,7 @@ def make_app(
         exception_handlers={PodiumError: _refused, HTTPException: _http_error, Exception: _broken},
     )
     app.state.hub, app.state.session, app.state.speaker = hub, session, speaker
+    app.state.additions = Additions()
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
         scope[render.SEEN] = hub.changes
@@ -92,6 +109,7 @@ def _routes() -> list[BaseRoute]:
         Route(of_run, run.run),
         Route(f"{of_run}/decide/{{path:path}}", decide.decide),
         Route(f"{of_run}/decide/{{path:path}}", decide.decide_post, methods=post),
+        Route(f"{of_run}/presence/{{path:path}}", passkeys.answer_options, methods=post),
         Route(f"{of_run}/set-aside", inbox.put_aside, methods=post),
         Route(f"{of_run}/steps/{{path:path}}", step.step),
         Route(f"{of_run}/diff", step.diff),
@@ -109,6 +127,9 @@ def _routes() -> list[BaseRoute]:
         Route("/settings", settings.settings),
         Route("/settings/channel", settings.test_channel, methods=post),
         Route("/settings/theme", settings.set_theme, methods=post),
+        Route("/settings/passkeys", passkeys.add, methods=post),
+        Route("/settings/passkeys/options", passkeys.addition_options, methods=post),
+        Route("/settings/passkeys/remove", passkeys.remove, methods=post),
     ]
 
 
@@ -178,7 +199,7 @@ async def _message(request: Request, status: HTTPStatus, text: str) -> Response:
 class Server:
     """Serves in a thread of its own, so that the thread of the caller can carry runs on or wait for signals."""
 
-    def __init__(self, pages: Pages, bound: socket.socket) -> None:
+    def __init__(self, pages: Pages, bound: Sequence[socket.socket]) -> None:
         config = uvicorn.Config(
             pages.app,
             log_level="warning",
@@ -194,7 +215,7 @@ class Server:
         )
         self._server = uvicorn.Server(config)
         self._hub = pages.hub
-        self._socket = bound
+        self._sockets = list(bound)
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
 
     def start(self) -> None:
@@ -214,13 +235,35 @@ class Server:
         return self._thread.is_alive()
 
     def _serve(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        asyncio.run(self._server.serve(sockets=self._sockets))
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A socket at this address; port 0 chooses a free one."""
-    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+def bind_loopback(port: int) -> tuple[socket.socket, ...]:
+    """One port at both loopback addresses, so that `localhost` is this server in every program; port 0 chooses one.
+
+    Otherwise another user could listen at the address that we have left out, and be given the key.
+    """
+    for _ in range(TRIES):
+        first = _bind(socket.AF_INET, "127.0.0.1", port)
+        try:
+            return (first, _bind(socket.AF_INET6, "::1", first.getsockname()[1]))
+        except ConfigurationError as error:
+            if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
+                return (first,)  # This machine has no IPv6.
+            first.close()
+            if port:
+                raise
+    raise ConfigurationError("no port is free at both 127.0.0.1 and ::1")
+
+
+def _bind(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    try:
+        bound = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise ConfigurationError(f"cannot listen at {host}: {error.strerror}") from error
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     try:
         bound.bind((host, port))
     except OSError as error:

@@ -48,11 +48,16 @@ def answers_to(run: str, pending: Pending, leads_to: Mapping[str, str] = NOTHING
     place = f"{run} {shlex.quote(pending.path)}"
     match pending.kind:
         case "approval":
-            yield Hint(f"podium approve {place}", _with("to approve", leads_to.get("approve")))
+            approve = "podium ui" if pending.presence else f"podium approve {place}"
+            why = "to approve with your passkey" if pending.presence else "to approve"
+            yield Hint(approve, _with(why, leads_to.get("approve")))
             why = _with("to reject with feedback", leads_to.get("reject"))
             yield Hint(f"podium reject {place} --feedback TEXT", why)
         case "question":
             why = f"to answer, one of {', '.join(pending.choices)}" if pending.choices else "to answer"
+            if pending.presence:
+                yield Hint("podium ui", _with(f"{why}, with your passkey", leads_to.get("answer")))
+                return
             yield Hint(f"podium answer VALUE {place}", _with(why, leads_to.get("answer")))
         case "exhausted" | "consent" | "advice" | "price":
             for action in pending.actions:

@@ -16,6 +16,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from podium.app.decide.judge import leave
+from podium.app.decide.opened import note_opened, opened_by
+from podium.app.decide.presence import needs_proof, passkeys, with_proof
 from podium.app.decide.sender import Speaker
 from podium.app.query.diff import Span, file_diff
 from podium.app.query.evidence import changes_of, evidence, pending_at, span_of, span_since
@@ -42,6 +44,8 @@ OPEN_FILES: Final = 12
 MOST_LINES: Final = 3_000
 """Of all files that are shown at once."""
 FIRST: Final = ("approve", "answer", "accept", "proceed", "retry")
+PASSKEY_HOST: Final = "localhost"
+"""Passkeys belong to this name."""
 WORDS_NEEDED: Final = ("reject", "retry_different")
 
 
@@ -91,13 +95,15 @@ def _decide(request: Request, fields: Mapping[str, str]) -> Response:
     action, seen = fields.get("action", ""), fields.get("tree", "")
     try:
         words = feedback_of(fields)
-        if fields.get("since") != str(pending.since) or seen != (pending.tree or ""):
+        if not _is_same(pending, fields):
             return _page(request, shelf, run, pending, status=HTTPStatus.CONFLICT, seen=seen, words=words)
         if action in WORDS_NEEDED and not words:
             raise ConfigurationError(
                 f"say in words why: the next attempt of {run.view.workflow} is told them"
             )
-        command = _command(pending, action, words, fields, speaker.name)
+        command = command_of(pending, action, words, fields, speaker.name)
+        if pending.presence and isinstance(command, Approve) and needs_proof(action):
+            command = with_proof(hub.user_dir, run, command, _response(fields))
         key = leave(shelf, run, command, speaker)
     except PodiumError as error:
         refused = f"{error.message}. {error.hint}" if error.hint else error.message
@@ -113,15 +119,41 @@ def _decide(request: Request, fields: Mapping[str, str]) -> Response:
     return RedirectResponse(f"/runs/{run.head.run}?sent={key}&as={action}", HTTPStatus.SEE_OTHER)
 
 
-def _command(
+def _is_same(pending: Pending, fields: Mapping[str, str]) -> bool:
+    """Whether the form is about the question and the tree that are open now."""
+    return fields.get("since") == str(pending.since) and fields.get("tree", "") == (pending.tree or "")
+
+
+def check_question(pending: Pending, fields: Mapping[str, str]) -> None:
+    if not _is_same(pending, fields):
+        raise ConfigurationError("the run has moved on: this page shows an earlier tree", code="stale")
+
+
+def command_of(
     pending: Pending, action: str, words: str, fields: Mapping[str, str], by: str
 ) -> Approve | ManualWorkDone:
     if pending.kind == "by_hand":
         return ManualWorkDone(pending.path, by, words, failed=action == "reject")
-    if action == "answer":
-        value = fields.get("value", "")
-        return Approve(pending.path, action, by, words, parse_value(value, "the answer"), pending.tree)
-    return Approve(pending.path, action, by, words, None, pending.tree)
+    # A browser ends lines differently in a form and in a request of the script; both must sign the same.
+    text = fields.get("value", "").replace("\r\n", "\n")
+    value = parse_value(text, "the answer") if action == "answer" else None
+    opened = opened_by(by, pending.tree)
+    return Approve(pending.path, action, by, words, value, pending.tree, opened=opened)
+
+
+def _response(fields: Mapping[str, str]) -> dict[str, Any]:
+    """What the passkey has signed. Without a script, a browser asks for no passkey."""
+    try:
+        response: Any = json.loads(fields.get("proof", ""))
+    except ValueError:
+        response = None
+    if not isinstance(response, dict):
+        raise ConfigurationError(
+            "this answer needs your passkey, which the browser asks for with JavaScript only",
+            hint="rejecting and aborting need none",
+            code="presence",
+        )
+    return response
 
 
 def feedback_of(fields: Mapping[str, str]) -> str:
@@ -158,6 +190,8 @@ def _page(
 ) -> Response:
     proof = evidence(shelf, run, pending)
     shown = _diff(request, shelf, proof)
+    if shown.files:
+        note_opened(request.app.state.speaker.name, pending.tree)
     changes = shown.changes if shown.tab == "whole" else changes_of(shelf.project, span_of(proof))
     lines = (sum(each.added for each in changes), sum(each.removed for each in changes))
     since = (
@@ -187,7 +221,17 @@ def _page(
         refused=refused,
         words=words,
         project=shelf.project.root.name,
+        passkey=_passkey_state(request) if pending.presence else "",
     )
+
+
+def _passkey_state(request: Request) -> str:
+    """Whether this page can ask for a passkey of the person: ready, none, or elsewhere for another host name."""
+    hub: Hub = request.app.state.hub
+    speaker: Speaker = request.app.state.speaker
+    if request.url.hostname != PASSKEY_HOST:
+        return "elsewhere"
+    return "ready" if any(key.person == speaker.name for key in passkeys(hub.user_dir)) else "none"
 
 
 SHOWN_ANYWAY: Final = ("diff", "verdicts", "findings", "tests", "cost", "risk")

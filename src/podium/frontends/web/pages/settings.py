@@ -5,12 +5,14 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from podium.app.decide.presence import passkeys
 from podium.app.decide.sender import Speaker
 from podium.app.notify.channels import read_channels
 from podium.app.notify.project_messages import send_test
@@ -18,6 +20,7 @@ from podium.app.user_projects import state_folder
 from podium.errors import ConfigurationError, PodiumError
 from podium.frontends.web.forms import read_fields
 from podium.frontends.web.hub import Hub
+from podium.frontends.web.pages.decide import PASSKEY_HOST
 from podium.frontends.web.render import THEMES, page
 from podium.frontends.web.session import Session
 
@@ -41,6 +44,9 @@ def settings(request: Request, sent: tuple[str, str] | None = None) -> Response:
         channels=channels,
         fault=fault,
         sent=sent,
+        keys=passkeys(hub.user_dir),
+        has_passkeys=find_spec("webauthn") is not None,
+        is_local=request.url.hostname == PASSKEY_HOST,
         versions=[("python", platform.python_version()), *((name, _version(name)) for name in SHOWN)],
     )
 

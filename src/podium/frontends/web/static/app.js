@@ -233,6 +233,7 @@ function prepareDecision() {
       return;
     }
     if (form.dataset.sent) { event.preventDefault(); return; }
+    if (needsPasskey(form, action)) { event.preventDefault(); signAnswer(form, event.submitter); return; }
     form.dataset.sent = "1";
     sessionStorage.removeItem(draftKey());
   });
@@ -242,6 +243,64 @@ function prepareDecision() {
     if (button) writeComment(button.closest("tr"));
   });
   decorate();
+}
+
+// Passkeys. The server says what is signed; this page only passes it on, and the result back in an ordinary form.
+const toBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
+const toText = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const withBytes = (list) => (list || []).map((each) => ({ ...each, id: toBytes(each.id) }));
+
+async function readOptions(path, fields) {
+  const answer = await fetch(path, { method: "POST", body: new URLSearchParams(fields) });
+  const options = await answer.json();
+  if (options.error) throw new Error(options.error);
+  return options;
+}
+
+function written(made) {
+  const response = {};
+  for (const name of ["clientDataJSON", "attestationObject", "authenticatorData", "signature"]) if (made.response[name]) response[name] = toText(made.response[name]);
+  return JSON.stringify({ id: made.id, rawId: toText(made.rawId), type: made.type, response });
+}
+
+async function ask(form, field, act) {
+  const fault = byId("passkey-fault");
+  fault.hidden = true;
+  try {
+    form.elements.namedItem(field).value = written(await act());
+  } catch (error) {
+    fault.textContent = `Nothing was sent: ${error.name === "NotAllowedError" ? "the passkey was not used." : error.message}`;
+    fault.hidden = false;
+  }
+  return fault.hidden;
+}
+
+const needsPasskey = (form, action) => {
+  const proof = form.elements.namedItem("proof");
+  return proof && !proof.value && action !== "reject" && action !== "abort";
+};
+
+async function signAnswer(form, button) {
+  const fields = [...new FormData(form)].concat([["action", button.value]]);
+  const signed = await ask(form, "proof", async () => {
+    const options = await readOptions(location.pathname.replace("/decide/", "/presence/"), fields);
+    return navigator.credentials.get({ publicKey: { ...options, challenge: toBytes(options.challenge), allowCredentials: withBytes(options.allowCredentials) } });
+  });
+  if (signed) form.requestSubmit(button);
+}
+
+function preparePasskeys() {
+  const form = byId("add-passkey");
+  form?.addEventListener("submit", async (event) => {
+    if (form.elements.namedItem("response").value) return;
+    event.preventDefault();
+    const made = await ask(form, "response", async () => {
+      const options = await readOptions("/settings/passkeys/options", []);
+      const publicKey = { ...options, challenge: toBytes(options.challenge), user: { ...options.user, id: toBytes(options.user.id) }, excludeCredentials: withBytes(options.excludeCredentials) };
+      return navigator.credentials.create({ publicKey });
+    });
+    if (made) form.requestSubmit();
+  });
 }
 
 // Keys. A key only puts the focus where the person decides; Enter is what decides.
@@ -331,6 +390,7 @@ function listenToKeys() {
 if (page === "login") logIn();
 else {
   if (page === "decide") prepareDecision();
+  if (page === "settings") preparePasskeys();
   listenToKeys();
   follow();
   setInterval(tick, 1000);
