@@ -101,7 +101,7 @@ def test_without_runs_the_others_say_how_to_start_one(empty: Path, command: str)
     assert list(empty.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["show", "events", "logs", "diff", "verify"])
+@pytest.mark.parametrize("command", ["show", "events", "verify"])
 def test_a_run_that_is_not_there_is_named_with_the_next_step(here: Path, command: str) -> None:
     error = refused(command, "abc")
 
@@ -163,7 +163,7 @@ def test_logs_are_printed_under_their_titles(here: Path) -> None:
     assert "==> each[1]/inner attempt 1: output <==\neach[1]/inner is done\n" in text
     assert "planned" not in ok("logs", "run-b", "--failed", "-f")
     assert ok("logs", "@1", "plan").count("==>") == 1
-    assert "has kept nothing" in call("logs", "run-a", "approve").stderr
+    assert "has no logs yet" in call("logs", "run-a", "approve").stderr
 
 
 def test_verify_says_whether_the_log_is_whole(here: Path) -> None:
@@ -318,3 +318,15 @@ def verified(*arguments: str) -> str:
     done = call("verify", *arguments)
     assert done.return_value == 1, done.exception
     return done.stdout
+
+
+def test_a_step_can_be_named_without_its_run(here: Path) -> None:
+    assert ok("logs", "each") == ok("logs", "run-b", "each") != ""
+    for command in ("logs", "diff"):
+        error = refused(command, "plna")
+        assert (error.message, "plan" in str(error.hint)) == ('run run-b has no step "plna"', True)
+        assert refused(command, "2026").message == 'run "2026" not found'
+
+
+def test_logs_of_failures_say_that_nothing_failed(here: Path) -> None:
+    assert call("logs", "run-a", "plan", "--failed").stderr == 'nothing failed in step "plan" of run run-a\n'

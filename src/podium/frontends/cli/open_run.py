@@ -46,7 +46,8 @@ def in_project(
 
     A run is named by its id, by a prefix of it, or as @2 for the second newest; without a name the newest is meant.
     With `open_only` the Tab key offers only runs that have not ended. With `waiting`, the run that waits for a person
-    is meant if none is named. With `then`, the argument that follows the run, the run may be left out before it.
+    is meant if none is named. With `then`, the argument that follows the run, the run may be left out before it; if that
+    argument is optional, a single word that names no run is taken for it.
     """
 
     def decorate(command: Command) -> Command:
@@ -77,9 +78,12 @@ def _move_to(then: str, project: Project, arguments: dict[str, Any]) -> None:
         return
     heads = project.runtime.heads() if first is not None else ()
     if first is None or first.startswith("@") or any(head.run.startswith(first) for head in heads):
-        parameters = click.get_current_context().command.params
-        missing = next(each for each in parameters if each.name == then)
-        raise click.MissingParameter(param=missing, param_type="argument")
+        parameter = next(each for each in click.get_current_context().command.params if each.name == then)
+        if parameter.required:
+            raise click.MissingParameter(param=parameter, param_type="argument")
+        return
+    if first[0].isdigit() and not rest:
+        return  # An id that does not exist: names of steps begin with a letter.
     arguments[then] = (first, *rest) if isinstance(rest, tuple) else first
     arguments["run"] = None
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command("logs", short_help="Print the prompts, answers and output of a run.")
-@in_project(run="optional")
+@in_project(run="optional", then="step")
 @click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("-f", "--follow", "following", is_flag=True, help="Follow until the run ends.")
 @click.option(
@@ -53,8 +53,16 @@ def command(
         printer.put(file, piece)
     printer.close()
     if printer.file is None:
-        say(f"run {run} has kept nothing here; podium show tells how far it is", err=True)
+        say(_nothing(project, run, step, failed=failed), err=True)
     return 0
+
+
+def _nothing(project: Project, run: RunId, step: str | None, *, failed: bool) -> str:
+    subject = f"run {run}" if step is None else f'step "{step}" of run {run}'
+    if failed:
+        return f"nothing failed in {subject}"
+    state = "" if project.queries.has_ended(run) else " yet"
+    return f"{subject} has no logs{state}; podium show lists its steps"
 
 
 def _content(
