@@ -32,6 +32,7 @@ from podium.core.expressions.nodes import ListOf as ListNode
 from podium.core.expressions.values import ExprError, Kind, phrase
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
+from podium.workflow.expressions.field_hints import field_hint
 from podium.workflow.expressions.types import (
     ANY,
     ANY_LIST,
@@ -162,7 +163,7 @@ def _field(of: Type, name: str, owner: str, *, lenient: bool) -> Type:
             return of.fields[name]
         if of.open:
             return of.other_type
-        raise TypeProblem(f'{of.name or owner} has no field "{name}"', did_you_mean(name, of.fields))
+        raise TypeProblem(f'{of.name or owner} has no field "{name}"', field_hint(name, of.fields))
     if kind(of) is not None:
         raise TypeProblem(f'{owner} is {_describe(of)} and has no field "{name}"')
     return ANY

@@ -133,9 +133,8 @@ class _Reader:
         elif issubclass(model, Gate) and key in VERBS:
             self.fault(36, path, f'a gate cannot be "{key}"', "use run, review, human or check", key=True)
         else:
-            hint = (issubclass(model, Step) and PEER_WORDS.get(key.lower())) or did_you_mean(
-                key, known_keys(model)
-            )
+            peer = PEER_WORDS.get(key.lower()) if issubclass(model, Step) else None
+            hint = peer or did_you_mean(key, known_keys(model)) or _list_of_keys(model)
             self.fault(3, path, f'{label} has an unknown key "{key}"', hint, key=True)
 
     def check_required(self, model: type[Raw], data: Mapping[str, Any], path: DocPath, label: str) -> None:
@@ -226,7 +225,7 @@ class _Reader:
             hint = (
                 f"write [{data}]"
                 if isinstance(data, str | int | float)
-                else "write it in brackets: [{...}, {...}]"
+                else f"write it in brackets: {'[a, b]' if kind is str else '[{...}, {...}]'}"
             )
             self.fault(2, path, f"{_key_label(path)} must be a list", hint)
             raise _Omitted
@@ -265,6 +264,15 @@ def _makes_map_useless(key: Key, data: Mapping[str, Any], path: DocPath, broken:
     """Whether this required key is missing or broken; a missing version is assumed to be 1."""
     name = key.name.removesuffix("_")
     return name != "podium" and (name not in data or (*path, name) in broken)
+
+
+MOST_KEYS: Final = 16
+"""A longer list of keys is harder to read than the reference."""
+
+
+def _list_of_keys(model: type[Raw]) -> str:
+    keys = known_keys(model)
+    return f"its keys: {', '.join(keys)}" if 0 < len(keys) <= MOST_KEYS else ""
 
 
 _SHAPE_WORDS: Final = {"text": "text", "list": "a list", "map": "a map"}

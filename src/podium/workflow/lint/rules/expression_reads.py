@@ -8,6 +8,7 @@ from typing import Final
 from podium.core.expressions.nodes import Node
 from podium.core.expressions.templates import Reference, Text, references
 from podium.core.expressions.values import phrase
+from podium.workflow.expressions.field_hints import field_hint
 from podium.workflow.expressions.inference import TypeProblem, check_condition, kind
 from podium.workflow.expressions.parser import ExpressionError, parse_expression, parse_value
 from podium.workflow.expressions.types import ANY, MapOf, Type
@@ -41,6 +42,11 @@ MISSING: Final = {
     "vars": "vars.{} is never set",
     "env": 'env has no "{}"',
     "with": 'with has no "{}"',
+}
+DECLARATIONS: Final = {
+    "inputs": "declare it: inputs: {{{}: string}}",
+    "vars": "give it a first value: vars: {{{}: 0}}",
+    "env": "env: [{}]",
 }
 
 
@@ -215,7 +221,8 @@ def _fields(owner: Type, chain: tuple[str, ...], fields: list[str], *, optional:
         if not isinstance(owner, MapOf):
             owner_kind = kind(owner)
             if owner_kind is not None:
-                yield Violation(16, f'{label} is {phrase(owner_kind)} and has no field "{name}"')
+                hint = "output: {schema: ...} declares its fields" if chain[-1] == "output" else ""
+                yield Violation(16, f'{label} is {phrase(owner_kind)} and has no field "{name}"', hint)
             return
         if name not in owner.fields and not owner.open:
             yield _no_field(owner, chain, name)
@@ -228,13 +235,14 @@ def _fields(owner: Type, chain: tuple[str, ...], fields: list[str], *, optional:
 
 
 def _no_field(owner: MapOf, chain: tuple[str, ...], name: str) -> Violation:
-    hint = did_you_mean(name, owner.fields)
     if len(chain) == 1 and chain[0] in MISSING:
-        declare = f"env: [{name}]" if chain[0] == "env" else ""
-        return Violation(15, MISSING[chain[0]].format(name), hint or declare)
+        hint = did_you_mean(name, owner.fields) or DECLARATIONS.get(chain[0], "").format(name)
+        return Violation(15, MISSING[chain[0]].format(name), hint)
     if chain == ("run",) and name in {"outcome", "reason"}:
         return Violation(15, f"run.{name} exists only in finally and outputs")
-    return Violation(16, f'{owner.name or ".".join(chain)} has no field "{name}"', hint)
+    return Violation(
+        16, f'{owner.name or ".".join(chain)} has no field "{name}"', field_hint(name, owner.fields)
+    )
 
 
 def _may_be_absent(chain: tuple[str, ...], name: str) -> Violation:
