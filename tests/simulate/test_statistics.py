@@ -69,3 +69,16 @@ def test_inputs_without_a_value_get_a_plausible_one(tmp_path: Path) -> None:
     workflow = open_workflow(flow(tmp_path))
 
     assert assumed(workflow, {"n": 4}) == {"task": "task", "size": "small", "n": 4, "deep": False}
+
+
+def test_the_time_for_people_is_told_apart(tmp_path: Path) -> None:
+    """Questions that wait side by side count once."""
+    text = "podium: 1\nname: flow\nsteps:\n  both:\n    parallel: true\n    steps:\n"
+    questions = "".join(f'      {name}: {{human: "Good?", veto: 1h}}\n' for name in "ab")
+    path = tmp_path / "flow.yaml"
+    path.write_text(text + questions)
+    asked = forecast(open_workflow(path), seeds=range(10), inputs={})
+    assert 0 < asked.waiting.most == asked.time.most
+
+    path.write_text("podium: 1\nname: flow\nsteps:\n  work: {role: implementer, prompt: go}\n")
+    assert forecast(open_workflow(path), seeds=range(10), inputs={}).waiting.most == 0

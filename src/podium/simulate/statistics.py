@@ -37,6 +37,8 @@ class RunStatistics:
     """Where runs failed: step, outcome and reason."""
     usd: Spread
     time: Spread
+    waiting: Spread
+    """The part of the time in which a question waits for a person."""
     calls: Spread
 
 
@@ -65,6 +67,7 @@ def _summarize(traces: Iterable[Trace]) -> RunStatistics:
     troubles: Counter[str] = Counter()
     usd: list[float] = []
     time: list[float] = []
+    waiting: list[float] = []
     calls: list[float] = []
     for run in traces:
         statuses[run.status or "waiting"] += 1
@@ -73,6 +76,7 @@ def _summarize(traces: Iterable[Trace]) -> RunStatistics:
             troubles[_failure_text(run)] += 1
         usd.append(run.usd)
         time.append(run.ended - run.started)
+        waiting.append(run.waited)
         calls.append(run.calls)
     return RunStatistics(
         runs=len(usd),
@@ -81,6 +85,7 @@ def _summarize(traces: Iterable[Trace]) -> RunStatistics:
         troubles=tuple(troubles.most_common(5)),
         usd=_spread(usd),
         time=_spread(time),
+        waiting=_spread(waiting),
         calls=_spread(calls),
     )
 

@@ -33,7 +33,6 @@ _Ignored: TypeAlias = (
     | events.WaitEnded
     | events.SignalReceived
     | events.TimerFired
-    | events.ApprovalAsked
     | events.ApprovalGiven
     | events.FactsAsked
     | events.FactsFound
@@ -79,6 +78,8 @@ class Trace:
     ended: Millis
     continues: bool = False
     """Whether a new run continues it."""
+    waited: Millis = Millis(0)
+    """How long at least one question waited for a person."""
 
 
 def trace(log: Iterable[Event]) -> Trace:
@@ -89,6 +90,8 @@ def trace(log: Iterable[Event]) -> Trace:
     charges, reader = list[Charge](), ChargeReader()
     first = last = None
     end: events.RunEnded | None = None
+    asked: dict[Address, Millis] = {}
+    answered: list[tuple[Millis, Millis]] = []
     for event in log:
         first = event.at if first is None else first
         last = event.at
@@ -100,7 +103,11 @@ def trace(log: Iterable[Event]) -> Trace:
                 entered[event.path] = event
             case events.AttemptEnded():
                 attempts[event.path] = event.attempt
+            case events.ApprovalAsked():
+                asked[event.path] = event.at
             case events.StepEnded(path=path):
+                if path in asked:
+                    answered.append((asked.pop(path), event.at))
                 if path in entered:
                     steps.append(_step(event, entered[path], attempts.get(path, 0), costs.get(path, 0)))
             case events.RunEnded():
@@ -122,7 +129,17 @@ def trace(log: Iterable[Event]) -> Trace:
         started=first if first is not None else Millis(0),
         ended=last if last is not None else Millis(0),
         continues=end is not None and bool(end.continued_by),
+        waited=_covered([*answered, *((since, last or since) for since in asked.values())]),
     )
+
+
+def _covered(spans: list[tuple[Millis, Millis]]) -> Millis:
+    """How much time these spans cover together."""
+    covered, reached = 0, 0
+    for start, end in sorted(spans):
+        covered += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return Millis(covered)
 
 
 def _step(event: events.StepEnded, entry: events.StepEntered, attempts: int, usd: int) -> TracedStep:

@@ -145,6 +145,8 @@ def _tell_statistics(statistics: RunStatistics, as_json: bool) -> None:
     click.echo("\n                likely    least  9 of 10     most")
     click.echo(_row("cost", statistics.usd, dollars))
     click.echo(_row("time", statistics.time, duration))
+    if statistics.waiting.most:
+        click.echo(f"{_row('waiting', statistics.waiting, duration)}  part of the time, for people")
     click.echo(_row("calls", statistics.calls, count))
     _tell_list("the usual ways", statistics.paths, statistics.runs)
     _tell_list("where runs stop", statistics.troubles, statistics.runs)
@@ -156,6 +158,7 @@ def _statistics_data(statistics: RunStatistics) -> dict[str, Any]:
         "statuses": dict(statistics.statuses),
         "cost_usd": {key: value / MICRO for key, value in asdict(statistics.usd).items()},
         "duration_s": {key: value / 1000 for key, value in asdict(statistics.time).items()},
+        "waiting_s": {key: value / 1000 for key, value in asdict(statistics.waiting).items()},
         "calls": asdict(statistics.calls),
         "paths": [{"path": path, "runs": number} for path, number in statistics.paths],
         "stops": [{"where": where, "runs": number} for where, number in statistics.troubles],
