@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import mean
 from typing import Final, NamedTuple
 
-from podium.app.choosing.policy import Sample, decide
+from podium.app.choosing.policy import Sample, decide_by, records_of
 from podium.app.choosing.settings import Adaptive
 
 VISITS: Final = 400
@@ -56,15 +56,15 @@ def play(scenario: Scenario, settings: Adaptive, seed: int) -> tuple[float, floa
     """The regret of one history, and the share of visits away from the standard."""
     world = random.Random(seed)
     samples: list[Sample] = []
-    seen: tuple[Sample, ...] = ()
+    seen = records_of((), NAMES, settings)
     regret, off = 0.0, 0
     for number in range(VISITS):
         if number % FROZEN == 0:
-            seen = tuple(samples)
+            seen = records_of(samples, NAMES, settings)
         arms = scenario(number)
         dearest = max(arm.usd for arm in arms)
         scores = [0.7 * arm.success + 0.3 * (1 - arm.usd / dearest) for arm in arms]
-        place = NAMES.index(decide(seen, NAMES, settings, f"{seed}/{number}", draws=1).agent)
+        place = NAMES.index(decide_by(seen, NAMES, settings, f"{seed}/{number}", draws=1).agent)
         regret += max(scores) - scores[place]
         off += place != 0
         arm = arms[place]

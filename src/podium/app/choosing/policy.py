@@ -2,24 +2,39 @@
 
 Rule 1: the standard, which a person wrote first, is left only for an agent that scores clearly higher. Rule 2: no agent is
 preferred whose success is clearly below the standard's by more than `max_deviation`; it may be explored, or bad luck would
-exclude it for good. Rule 3: an unknown cost counts as the dearest.
+exclude it for good. Rule 3: an unknown cost counts as the dearest. Rule 4: if an agent succeeds clearly less often than it used
+to, its earlier visits stop counting.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from podium.app.choosing.settings import Adaptive
+from podium.app.choosing.drift import since_drop
+from podium.app.choosing.settings import Adaptive, Policy
 from podium.views.format import dollars, plural
 from podium.views.metrics.uncertainty import wilson
 
 DRAWS: Final = 200
 """How often a choice by Thompson sampling is repeated to tell its chance."""
+
+# The following values were chosen by `make regret`; decision 320 has the measurements.
+DROP: Final[Mapping[Policy, float]] = {"rule": 4.5, "thompson": 4.0, "first": math.inf}
+"""How many standard errors a drop must have. A false alarm costs `rule` more, which then leaves a good standard."""
+LEAST_AFTER_DROP: Final[Mapping[Policy, int]] = {"rule": 10, "thompson": 8, "first": 10}
+LUCK: Final = 0.75
+"""By how many standard errors the success of an agent may be higher than it looks, when exploring is considered."""
+EVIDENCE: Final = 2.0
+"""Thompson sampling counts each visit so many times: it explores less than with 1, which pays within some hundred visits."""
+PRIOR: Final = 4.0
+"""Before its first visits, an agent is expected to succeed like all candidates together, as if from so many visits."""
+LEAN: Final = 0.01
+"""By how much another agent's draw must exceed the standard's."""
 
 
 class Sample(NamedTuple):
@@ -38,6 +53,8 @@ class Record:
 
     visits: int
     """How many visits it was given, whether or not they say anything about it."""
+    older: int
+    """Visits that do not count any more, because the agent succeeded clearly more often then."""
     samples: int
     hits: int
     weight: float
@@ -48,6 +65,13 @@ class Record:
     def success(self) -> float:
         return (self.weighted_hits + 1) / (self.weight + 2)
 
+    @property
+    def high(self) -> float:
+        """Its success if it had had bad luck so far."""
+        return min(
+            1.0, self.success + LUCK * math.sqrt(self.success * (1 - self.success) / (self.weight + 2))
+        )
+
 
 class Decision(NamedTuple):
     agent: str
@@ -55,32 +79,39 @@ class Decision(NamedTuple):
     chance: float
 
 
-def records_of(samples: Sequence[Sample], agents: Sequence[str], half_life: int) -> dict[str, Record]:
+def records_of(samples: Sequence[Sample], agents: Sequence[str], settings: Adaptive) -> dict[str, Record]:
     """The record of each agent; `samples` are ordered from the oldest to the newest.
 
     A visit counts less for each later one of the same agent. If it did for each later visit of anybody, what is known about an
     agent that is rarely asked would fade, and it would never be preferred.
     """
-    decay = 0.5 ** (1 / half_life)
-    visits = Counter(sample.agent for sample in samples)
-    counts: dict[str, list[float]] = {agent: [0, 0, 0.0, 0.0, 0.0, 0.0] for agent in agents}
-    weights = dict.fromkeys(agents, 1.0)
-    for sample in reversed(samples):
-        count = counts.get(sample.agent)
-        if count is not None and sample.stood is not None:
-            weight = weights[sample.agent]
-            weights[sample.agent] = weight * decay
-            count[0] += 1
-            count[1] += sample.stood
-            count[2] += weight
-            count[3] += weight * sample.stood
-            if sample.usd is not None:
-                count[4] += weight
-                count[5] += weight * sample.usd
-    return {
-        agent: Record(visits[agent], int(n), int(k), w, wk, usd / wu if wu else None)
-        for agent, (n, k, w, wk, wu, usd) in counts.items()
-    }
+    visits: dict[str, list[Sample]] = {agent: [] for agent in agents}
+    for sample in samples:
+        if sample.agent in visits:
+            visits[sample.agent].append(sample)
+    return {agent: _record(own, settings) for agent, own in visits.items()}
+
+
+def _record(visits: Sequence[Sample], settings: Adaptive) -> Record:
+    judged = [visit for visit in visits if visit.stood is not None]
+    least = LEAST_AFTER_DROP[settings.policy]
+    if settings.policy == "rule":
+        # With fewer, the standard could not be compared, and would be kept although it got worse.
+        least = max(least, settings.min_samples)
+    outcomes = since_drop([bool(visit.stood) for visit in judged], least=least, bound=DROP[settings.policy])
+    older = len(judged) - len(outcomes)
+    decay, weight = 0.5 ** (1 / settings.half_life), 1.0
+    total = hits = priced = usd = 0.0
+    for visit in reversed(judged[older:]):
+        total += weight
+        hits += weight * bool(visit.stood)
+        if visit.usd is not None:
+            priced += weight
+            usd += weight * visit.usd
+        weight *= decay
+    return Record(
+        len(visits), older, len(outcomes), sum(outcomes), total, hits, usd / priced if priced else None
+    )
 
 
 def decide(
@@ -93,40 +124,85 @@ def decide(
     draws: int = DRAWS,
 ) -> Decision:
     """Choose among these agents, of which the first is the standard; equal arguments give equal decisions."""
+    records = records_of(samples, agents, settings)
+    return decide_by(records, agents, settings, seed, explores=explores, draws=draws)
+
+
+def decide_by(
+    records: Mapping[str, Record],
+    agents: Sequence[str],
+    settings: Adaptive,
+    seed: str,
+    *,
+    explores: bool = True,
+    draws: int = DRAWS,
+) -> Decision:
     standard = agents[0]
     if settings.policy == "first" or len(agents) == 1:
         return Decision(standard, "the only candidate" if len(agents) == 1 else "policy: first", 1.0)
-    records = records_of(samples, agents, settings.half_life)
     if not any(record.samples for record in records.values()) and not explores:
         return Decision(standard, "no history", 1.0)
     # Not for a secret: equal seeds have to give equal choices.
     luck = random.Random(int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big"))  # noqa: S311
     if settings.policy == "thompson":
         return _thompson(records, agents, settings, luck, draws)
+    return _rule(records, agents, settings, luck, explores=explores)
+
+
+def _rule(
+    records: Mapping[str, Record],
+    agents: Sequence[str],
+    settings: Adaptive,
+    luck: random.Random,
+    *,
+    explores: bool,
+) -> Decision:
+    best = _best(records, agents, settings)
     # An agent that is out of quota is asked without giving a sample; it must not be explored for ever.
     few = any(record.visits < settings.min_samples for record in records.values())
-    share = (settings.explore_first if few else settings.explore_later) if explores else 0.0
-    rarest = min((*agents[1:], standard), key=lambda agent: records[agent].visits)
-    best = _best(records, agents, settings)
+    share = settings.explore_first if few else settings.explore_later
+    tried = _rarest(records, agents) if few else _promising(records, agents, best, settings)
+    if not explores or tried is None or tried == best:
+        return Decision(best, _reason(records, agents, best, settings), 1.0)
     if luck.random() < share:
-        chance = share + (1 - share) * (rarest == best)
-        why = f"exploring, {share:.0%} of visits: asked {plural(records[rarest].visits, 'time')} so far"
-        return Decision(rarest, why, chance)
-    chance = (1 - share) + share * (rarest == best)
-    return Decision(best, _reason(records, agents, best, settings), chance)
+        times = plural(records[tried].visits, "time")
+        return Decision(tried, f"exploring, {share:.0%} of visits: asked {times} so far", share)
+    return Decision(best, _reason(records, agents, best, settings), 1 - share)
+
+
+def _rarest(records: Mapping[str, Record], agents: Sequence[str]) -> str:
+    return min((*agents[1:], agents[0]), key=lambda agent: records[agent].visits)
+
+
+def _promising(
+    records: Mapping[str, Record], agents: Sequence[str], best: str, settings: Adaptive
+) -> str | None:
+    """The agent that would score highest if it had had bad luck; None if even then it would not be preferred."""
+    scores, saved = scores_of(records, settings), _savings(records)
+    high = {
+        agent: settings.success * record.high + settings.cost * saved[agent]
+        for agent, record in records.items()
+    }
+    tried = max((agent for agent in (*agents[1:], agents[0]) if agent != best), key=lambda agent: high[agent])
+    needed = scores[best] + (0.0 if tried == agents[0] else settings.edge)
+    return tried if high[tried] >= needed else None
 
 
 def scores_of(records: Mapping[str, Record], settings: Adaptive) -> dict[str, float]:
-    costs = [record.usd for record in records.values() if record.usd is not None]
-    dearest = max(costs, default=0.0)
+    saved = _savings(records)
     return {
-        agent: settings.success * record.success + settings.cost * _saving(record.usd, dearest)
+        agent: settings.success * record.success + settings.cost * saved[agent]
         for agent, record in records.items()
     }
 
 
-def _saving(usd: float | None, dearest: float) -> float:
-    return 0.0 if usd is None or not dearest else 1 - usd / dearest
+def _savings(records: Mapping[str, Record]) -> dict[str, float]:
+    """What share of the dearest candidate's cost each one saves."""
+    dearest = max((record.usd for record in records.values() if record.usd is not None), default=0.0)
+    return {
+        agent: 0.0 if record.usd is None or not dearest else 1 - record.usd / dearest
+        for agent, record in records.items()
+    }
 
 
 def _best(records: Mapping[str, Record], agents: Sequence[str], settings: Adaptive) -> str:
@@ -171,14 +247,21 @@ def _thompson(
         or records[agent].samples < settings.min_samples
         or _succeeds(records[agent], standard, settings)
     ]
-    costs = [record.usd for record in records.values() if record.usd is not None]
-    dearest = max(costs, default=0.0)
+    saved = _savings(records)
+    weight, hits = (
+        sum(values) for values in zip(*((r.weight, r.weighted_hits) for r in records.values()), strict=True)
+    )
+    expected = (hits + 1) / (weight + 2)
 
     def draw() -> str:
         def score(agent: str) -> float:
             record = records[agent]
-            success = luck.betavariate(record.weighted_hits + 1, record.weight - record.weighted_hits + 1)
-            return settings.success * success + settings.cost * _saving(record.usd, dearest)
+            missed = record.weight - record.weighted_hits
+            success = luck.betavariate(
+                EVIDENCE * record.weighted_hits + PRIOR * expected, EVIDENCE * missed + PRIOR * (1 - expected)
+            )
+            lean = LEAN if agent == agents[0] else 0.0
+            return settings.success * success + settings.cost * saved[agent] + lean
 
         return max(allowed, key=score)
 
@@ -217,4 +300,5 @@ def _figures(records: Mapping[str, Record], agents: Sequence[str], shown: str) -
 
 def _figure(agent: str, record: Record) -> str:
     cost = "cost unknown" if record.usd is None else dollars(record.usd)
-    return f"{agent} stood {record.hits} of {record.samples}, {cost}"
+    since = f" since it got worse ({plural(record.older, 'earlier visit')} left out)" if record.older else ""
+    return f"{agent} stood {record.hits} of {record.samples}{since}, {cost}"
