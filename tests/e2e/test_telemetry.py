@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -194,3 +199,66 @@ def test_prometheus_gets_counters_that_a_deleted_run_does_not_lower(tmp_path: Pa
     assert 'podium_tokens_total{agent="builder",model="-",type="input"} 20' in before.out
     assert 'podium_run_duration_seconds_count{workflow="fix"} 1' in before.out
     assert after.out == before.out
+
+
+@contextmanager
+def serving(project: Project, *words: str) -> Iterator[dict[str, str]]:
+    """`podium serve --web`; the addresses that it prints, by what they are for."""
+    process = subprocess.Popen(
+        (sys.executable, "-m", "podium", "serve", "--web", "--json", *words),
+        cwd=project.root,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    told: dict[str, str] = {}
+    try:
+        while "watching" not in told:
+            line = json.loads(process.stdout.readline())
+            told[line["did"]] = line["text"]
+        yield told
+    finally:
+        process.terminate()
+        process.communicate()
+    assert process.returncode == 0
+
+
+def answer_of(address: str, key: str = "", method: str = "GET", host: str = "") -> tuple[int, str]:
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    headers |= {"host": host} if host else {}
+    request = Request(address, headers=headers, method=method)  # an address of this test
+    try:
+        with urlopen(request) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.mark.req("R224")
+def test_prometheus_reads_the_numbers_over_http_with_a_key_that_opens_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.key"
+    with closing(project_of(tmp_path)) as project:
+        finish(project)
+        printed = project.podium("metrics", "--prometheus").out
+        with serving(project, "--metrics-key", str(file)) as told:
+            address = told["metrics"].split()[0]
+            key = file.read_text().strip()
+            pages, _, page_key = told["pages"].partition("#key=")
+
+            assert answer_of(address, key) == (200, printed)
+            assert answer_of(address)[0] == 401
+            assert answer_of(address, "wrong")[0] == 401
+            assert answer_of(address, page_key)[0] == 401
+            assert answer_of(pages, key)[0] == 401
+            assert answer_of(f"{pages}runs", key)[0] == 401
+            assert answer_of(address, key, method="POST")[0] == 405
+            assert answer_of(address, key, host="evil.example")[0] == 421
+        with serving(project, "--metrics-key", str(file)):
+            assert file.read_text().strip() == key
+        file.chmod(0o644)
+        open_to_all = project.podium("serve", "--web", "--once", "--metrics-key", str(file))
+
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert open_to_all.code == 2
+    assert f"{file} may be read by other users" in open_to_all.err

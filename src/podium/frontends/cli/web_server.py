@@ -32,9 +32,15 @@ class WebServer(NamedTuple):
     """With the key."""
     server: object
     mcp: str = ""
+<<<<<<< HEAD
     """The address of the tools for assistants; empty without them."""
     header: str = ""
     """What each request to the tools needs."""
+=======
+    """The address of the tools for assistants, and the header with their key."""
+    counters: str = ""
+    """The address for Prometheus, and the file with its key."""
+>>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
 
     @property
     def is_alive(self) -> bool:
@@ -42,8 +48,13 @@ class WebServer(NamedTuple):
 
 
 @contextmanager
-def web_server(roots: Sequence[Path], *, port: int = 0, mcp: bool = False) -> Iterator[WebServer]:
-    """Serve the pages of these projects until the context ends; with `mcp` also the tools of the first one."""
+def web_server(
+    roots: Sequence[Path], *, port: int = 0, mcp: bool = False, counters_key: Path | None = None
+) -> Iterator[WebServer]:
+    """Serve the pages of these projects until the context ends.
+
+    With `mcp` also the tools of the first one; with `counters_key` its numbers for Prometheus.
+    """
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise ConfigurationError(
@@ -52,21 +63,33 @@ def web_server(roots: Sequence[Path], *, port: int = 0, mcp: bool = False) -> It
     from podium.frontends.web.server import Server, bind_loopback, make_app
     from podium.frontends.web.session import Session, remember
 
+<<<<<<< HEAD
     bound = bind_loopback(port)
     session = Session(bound[0].getsockname()[1])
     key, mounts = _tools(roots[0], session.port) if mcp else ("", ())
     pages = make_app(roots, _open, session, speaker_by("web"), mounts=mounts)
+=======
+    bound = bind(HOST, port)
+    session = Session(bound.getsockname()[1])
+    tools, mounts = _tools(roots[0], session.port) if mcp else ("", ())
+    counters, more = _counters(roots[0], session.port, counters_key) if counters_key else ("", ())
+    pages = make_app(roots, _open, session, speaker_by("web"), mounts=(*mounts, *more))
+>>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
     server = Server(pages, bound)
     server.start()
     file = remember(session, roots[0], NAME)
     try:
         _await_start(server)
+<<<<<<< HEAD
         yield WebServer(
             session.address(NAME),
             server,
             f"http://{HOST}:{session.port}/mcp/" if mcp else "",
             f"Authorization: Bearer {key}" if mcp else "",
         )
+=======
+        yield WebServer(session.address(HOST), server, tools, counters)
+>>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
     finally:
         file.unlink(missing_ok=True)
         server.stop()
@@ -85,6 +108,15 @@ def _tools(root: Path, port: int) -> tuple[str, tuple[tuple[Mount, ASGIApp], ...
 
     key = new_key()
     return key, ((Mount("/mcp/", MAX_BODY), mounted(root, port=port, key=key)),)
+
+
+def _counters(root: Path, port: int, file: Path) -> tuple[str, tuple[tuple[Mount, ASGIApp], ...]]:
+    from podium.frontends.web.counters import counters_app, key_from
+    from podium.frontends.web.guard import Mount
+
+    app = counters_app(root, _open, key_from(file))
+    shown = f"http://{HOST}:{port}/metrics/ for Prometheus, with the key in {file}"
+    return shown, ((Mount("/metrics/", 0), app),)
 
 
 def _await_start(server: object) -> None:

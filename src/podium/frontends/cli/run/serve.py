@@ -5,7 +5,12 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack
+<<<<<<< HEAD
 from typing import TYPE_CHECKING
+=======
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+>>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
 
 import click
 
@@ -53,6 +58,12 @@ if TYPE_CHECKING:
 @click.option(
     "--mcp", is_flag=True, help="With --web: also serve the tools of `podium mcp`, and print their key."
 )
+@click.option(
+    "--metrics-key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --web: also answer /metrics/ for Prometheus, to callers with the key in FILE, which is made if missing.",
+)
 @click.option("--branch", help="Read triggers from this branch.  [default: the default branch]")
 @click.option("--no-triggers", is_flag=True, help="Only resume runs; start none.")
 @click.option(
@@ -75,6 +86,7 @@ def command(  # noqa: PLR0913  # one for each option
     web: bool,
     web_port: int,
     mcp: bool,
+    metrics_key: Path | None,
     branch: str | None,
     no_triggers: bool,
     as_list: bool,
@@ -88,8 +100,9 @@ def command(  # noqa: PLR0913  # one for each option
     default branch start runs; --list shows them. Each action is printed as one line. SIGTERM and Ctrl-C stop
     the service and interrupt active runs without loss; they continue when it starts again.
     """
-    if mcp and not web:
-        raise click.UsageError("--mcp needs --web")
+    for name, is_given in (("--mcp", mcp), ("--metrics-key", metrics_key)):
+        if is_given and not web:
+            raise click.UsageError(f"{name} needs --web")
     triggers = None if no_triggers else watch_triggers(project, branch, listen)
     if as_list:
         return _list(triggers, as_json=as_json)
@@ -105,10 +118,13 @@ def command(  # noqa: PLR0913  # one for each option
     pages = ExitStack()
     try:
         if web:
-            shown = pages.enter_context(web_server((project.root,), port=web_port, mcp=mcp))
+            shown = pages.enter_context(
+                web_server((project.root,), port=web_port, mcp=mcp, counters_key=metrics_key)
+            )
             _tell_pages(shown, as_json=as_json)
         address = None if triggers is None or triggers.listener is None else triggers.listener.start()
         if not once:
+<<<<<<< HEAD
             text = f"watching the runs of {project.root}, {slots} at once"
             text += (
                 ""
@@ -116,6 +132,10 @@ def command(  # noqa: PLR0913  # one for each option
                 else f"; webhooks at http://{address[0]}:{address[1]}/hooks/FILE/TRIGGER"
             )
             print_line("watching", text, as_json=as_json)
+=======
+            text = f"watching the runs of {project.root}, {slots} at once{_hooks(address)}"
+            click.echo(_own("watching", text) if as_json else text)
+>>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
         service.serve(stopped.is_set, once=once)
     finally:
         pages.close()
@@ -137,11 +157,21 @@ def _poll(triggers: TriggerWatch | None, name: str, *, as_json: bool) -> int:
     return 0
 
 
+def _hooks(address: tuple[str, int] | None) -> str:
+    return "" if address is None else f"; webhooks at http://{address[0]}:{address[1]}/hooks/FILE/TRIGGER"
+
+
 def _tell_pages(shown: WebServer, *, as_json: bool) -> None:
+<<<<<<< HEAD
     print_line("pages", shown.address, as_json=as_json, url=shown.address)
     if shown.mcp:
         text = f"{shown.mcp} with the header {shown.header}"
         print_line("mcp", text, as_json=as_json, url=shown.mcp, header=shown.header)
+=======
+    for kind, text in (("pages", shown.address), ("mcp", shown.mcp), ("metrics", shown.counters)):
+        if text:
+            click.echo(_own(kind, text) if as_json else text)
+>>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
 
 
 def _list(triggers: TriggerWatch | None, *, as_json: bool) -> int:
