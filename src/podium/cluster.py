@@ -67,7 +67,7 @@ def _number(name: str, default: float, *, least: float) -> float:
     return value
 
 
-def run_worker(
+def run_worker(  # noqa: PLR0913  # the options of a worker
     address: str,
     *,
     folder: Path,
@@ -75,6 +75,9 @@ def run_worker(
     labels: Sequence[str],
     slots: int,
     host_for: HostFor,
+    home: Path | None = None,
+    home_host_for: HostFor | None = None,
+    only: bool = False,
     tell: Tell,
 ) -> None:
     """Perform attempts of runs of a server until a signal comes."""
@@ -82,12 +85,21 @@ def run_worker(
 
     require_temporal()
     from podium.app.placement import LOCAL, own_labels
+    from podium.tasks.at_home import HOME
     from podium.temporal.connection import parse_address
     from podium.temporal.worker import WorkerSettings, work
 
-    served = tuple(dict.fromkeys(label for label in (*labels, *own_labels()) if label != LOCAL))
+    own = () if only else own_labels()
     settings = WorkerSettings(
-        address=parse_address(address), folder=folder, name=name, labels=served, slots=slots
+        address=parse_address(address),
+        folder=folder,
+        name=name,
+        # All workers serve the queue of `local`, and home has one of its own.
+        labels=tuple(dict.fromkeys(label for label in (*labels, *own) if label not in (LOCAL, HOME))),
+        slots=slots,
+        home=home,
+        home_host_for=home_host_for,
+        only=only,
     )
     asyncio.run(work(settings, host_for, lacking_for, tell))
 

@@ -114,7 +114,11 @@ class Cluster:
     def exchange(self) -> Path:
         return self.project.folder / "exchange.git"
 
-    def start_worker(self, *options: str, name: str = "", **env: str) -> Worker:
+    def start_home(self) -> Worker:
+        """The worker that does what belongs into the project's own folder, and nothing else."""
+        return self.start_worker("--home", "--only", name="home", cwd=self.project.root)
+
+    def start_worker(self, *options: str, name: str = "", cwd: Path | None = None, **env: str) -> Worker:
         """A worker with a home of its own, so that it shares nothing with the client but server and exchange."""
         name = name or f"w{len(self.workers) + 1}"
         folder = self.project.folder / f"worker-{name}"
@@ -126,7 +130,7 @@ class Cluster:
         with folder.with_suffix(".log").open("wb") as log:
             process = subprocess.Popen(
                 (*command, "--name", name, "--dir", str(folder), *options),
-                cwd=home,
+                cwd=cwd or home,
                 env=own,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

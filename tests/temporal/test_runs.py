@@ -164,22 +164,38 @@ def test_one_machine_refuses_a_label_that_it_does_not_have(server: Server, tmp_p
         assert made.project.podium("runs", "--json").out.strip() == "[]"
 
 
-@pytest.mark.parametrize(
-    ("step", "reason"),
-    [
-        ("{agent: human, prompt: do it}", "work by hand happens on one machine"),
-        ("{run: 'true', workspace: inplace}", "workspace: inplace means a folder of this machine"),
-        ("{wait: {file: a.txt}}", "wait: file looks at one machine"),
-        ("{run: 'true', memory: notes}", "memory is kept in the repository of one machine"),
-    ],
-)
-def test_what_workers_cannot_do_is_refused_before_the_start(
-    step: str, reason: str, server: Server, tmp_path: Path
+def test_steps_of_a_folder_are_named_at_the_start_and_wait_for_a_worker_there(
+    server: Server, tmp_path: Path
 ) -> None:
-    with cluster(server, tmp_path / "c", {"w.yaml": f"{HEAD}steps:\n  a: {step}\n", **CONFIG}) as made:
-        ended = made.run("w.yaml")
+    steps = "steps:\n  a: {run: 'touch here', workspace: inplace}\n  b: {run: 'true'}\n"
+    with cluster(server, tmp_path / "c", {"w.yaml": HEAD + steps, **CONFIG}) as made:
+        made.start_worker()
+        started = made.run("w.yaml", "--detach")
+        assert started.code == 0, started.err
+        assert "  a: workspace: inplace means this folder\n" in started.err
+        assert f"podium worker --home --only --on {made.server.address}" in started.err
+        run = started.out.strip()
+        assert "AttemptEnded" not in made.kinds(run)
+        made.start_home()
+        assert made.follow(run).code == 0
+        assert (made.project.root / "here").is_file()
+
+
+def test_recordings_are_refused_on_workers_and_a_home_needs_a_repository(
+    server: Server, tmp_path: Path
+) -> None:
+    with cluster(
+        server, tmp_path / "c", {"w.yaml": f"{HEAD}steps:\n  a: {{run: 'true'}}\n", **CONFIG}
+    ) as made:
+        ended = made.run("w.yaml", "--record", "here")
         assert ended.code == 2
-        assert reason in ended.err
+        assert "--record reads or writes a folder of this machine" in ended.err
+        command = (sys.executable, "-m", "podium", "worker", "--home", "--on", made.server.address)
+        nowhere = subprocess.run(
+            command, cwd=tmp_path, env=made.project.environment(), capture_output=True, text=True, check=False
+        )
+        assert nowhere.returncode == 2
+        assert "is not in a git repository, so no run was started there" in nowhere.stderr
 
 
 def test_a_server_that_is_not_there_and_a_wrong_address_are_said_in_words(

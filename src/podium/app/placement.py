@@ -10,12 +10,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from podium.core.addresses import ROOT
-from podium.core.model import Agent, Continue, Step, Wait, Workflow
+from podium.core.model import Workflow
 from podium.core.queries.steps import all_steps
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import replace
 from podium.git.exchange import exchange_of
 from podium.git.repository import Repository
+from podium.tasks.at_home import HOME, reason_for_home
 
 if TYPE_CHECKING:
     from podium.app.run.start import RunSource
@@ -25,12 +26,12 @@ LOCAL: Final = "local"
 
 
 def check_placement(workflow: Workflow, source: RunSource) -> None:
-    problems = tuple(dict.fromkeys(_elsewhere(workflow, source) if source.on else _here(workflow)))
+    problems = tuple(dict.fromkeys(_elsewhere(source) if source.on else _here(workflow)))
     if problems:
         lines = "\n".join(f"  {line}" for line in problems)
         where = f"workers of {source.on}" if source.on else "this machine"
         hint = (
-            "run it without --on, or change these steps"
+            "run it without --on"
             if source.on
             else f"this machine has the labels {', '.join(own_labels())}; workers with others: podium run --on ADDRESS"
         )
@@ -57,7 +58,7 @@ def source_text(source: RunSource) -> str:
 
 def own_labels() -> tuple[str, ...]:
     """The labels that this machine has without being told."""
-    return (LOCAL, sys.platform, socket.gethostname())
+    return (LOCAL, HOME, sys.platform, socket.gethostname())
 
 
 def _here(workflow: Workflow) -> Iterator[str]:
@@ -68,32 +69,19 @@ def _here(workflow: Workflow) -> Iterator[str]:
             yield f'step "{path}" has runs_on: {", ".join(labels)}, and nothing here serves that'
 
 
-def _elsewhere(workflow: Workflow, source: RunSource) -> Iterator[str]:
+def _elsewhere(source: RunSource) -> Iterator[str]:
     for option in ("record", "replay"):
         if getattr(source, option):
             yield f"--{option} reads or writes a folder of this machine"
     if source.past:
         yield "the results of an earlier run are on this machine"
-    for path, step, inner in all_steps(workflow):
-        if inner.config.works_in_project:
-            yield "its format works in the project itself"
-        if path != ROOT:
-            yield from (f'step "{path}": {what}' for what in _of_step(step))
 
 
-def _of_step(step: Step) -> Iterator[str]:
-    if step.settings.workspace.mode == "inplace":
-        yield "workspace: inplace means a folder of this machine"
-    if step.memory:
-        yield "memory is kept in the repository of one machine"
-    match step.verb:
-        case Agent(team=(_, *_)):
-            yield "a team needs one machine for its notes"
-        case Agent(by_hand=True):
-            yield "work by hand happens on one machine"
-        case Wait(what="file" | "step" as what):
-            yield f"wait: {what} looks at one machine"
-        case Continue():
-            yield "the next run of the series would start on one machine"
-        case _:
-            pass
+def steps_at_home(workflow: Workflow) -> tuple[str, ...]:
+    """The steps that only a worker in this folder can perform, each with the reason."""
+    reasons = (
+        (path, "its format works in this folder" if inner.config.works_in_project else reason_for_home(step))
+        for path, step, inner in all_steps(workflow)
+        if path != ROOT
+    )
+    return tuple(dict.fromkeys(f"{path}: {reason}" for path, reason in reasons if reason))

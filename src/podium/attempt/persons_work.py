@@ -19,6 +19,8 @@ from podium.git.trees.merge import Clashed, join
 
 BY_HAND: Final = "by-hand"
 """The folder of the branches that people work on."""
+BY_HAND_FOLDER: Final = "by_hand"
+"""In the folder of a run: a folder per attempt, with the task and the worktree of the person."""
 WORK: Final = "work"
 SHOWN: Final = 10
 PROJECT_TREE: Final = "project_tree"
@@ -42,7 +44,7 @@ def folder_of(host: Host, started: AttemptStarted | AttemptEnded) -> Path:
 
 
 def _place_of(host: Host) -> Path:
-    return host.run_dir / "by_hand"
+    return host.run_dir / BY_HAND_FOLDER
 
 
 def close_worktrees(host: Host, attempts: Iterable[AttemptEnded]) -> None:

@@ -71,7 +71,7 @@ class LocalRuntime:
         """The copies, in this store, of runs that other machines drive."""
         from podium.engine.mirror import LocalMirrors
 
-        return LocalMirrors(self.store, self._paths, self._setup.exporters_of)
+        return LocalMirrors(self.store, self._paths, self._setup.exporters_of, self._setup.source_of_next)
 
     def start(self, spec: RunSpec) -> RunId:
         workflow = spec.workflow

@@ -103,15 +103,19 @@ class Log:
         state = draft(self.state)
         for event in events:
             state = advance(state, event)
-        self.state = freeze(state)
+        state = freeze(state)
+        following = self._next_run(events, encoded, state, cause)
         records = self._store.append(
             self.run,
             encoded,
             after=len(self.events),
             epoch=self.epoch,
             cause=cause,
-            status=status_of(self.state),
+            status=status_of(state),
+            # Its start is not queued here: the machine that took this turn starts it.
+            creates=None if following is None else NewRun(following.head, {}),
         )
+        self.state = state
         self.events.extend(events)
         self._keep_hashes(records)
 

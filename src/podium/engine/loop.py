@@ -306,7 +306,7 @@ class RunLoop:
             self._post(command, f"letter {queued.name}", queued)
 
     def _manual_work_ended_by(self, signal: Signal) -> tuple[ManualWorkDone, ...]:
-        from podium.runtime.effects import manual_work_ended_by
+        from podium.runtime.manual_work import manual_work_ended_by
 
         return manual_work_ended_by(self._log.state, signal)
 
@@ -314,7 +314,9 @@ class RunLoop:
         """Check a person's work like an agent's; the command is answered as soon as that has started."""
         effect = self._log.state.pending.get(("attempt", command.path))
         if not (isinstance(effect, RunAttempt) and effect.by_hand):
-            self._log.reply(queued, f"{command.path} is not waiting for work done by hand")
+            from podium.runtime.manual_work import not_by_hand
+
+            self._log.reply(queued, not_by_hand(command))
             return
         self._log.reply(queued, commands.DONE)
         from podium.runtime.effects import handed_in

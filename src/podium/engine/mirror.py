@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -10,11 +10,13 @@ from anyio import to_thread
 
 from podium.core.events import Event
 from podium.core.hash_chain import FIRST_HASH, RunId
+from podium.core.messages import Tell
 from podium.core.state import State
 from podium.engine.lease import lease
-from podium.engine.log import Log, open_log
+from podium.engine.log import Log, SourceOfNext, open_log
 from podium.engine.published_files import publish_results
 from podium.engine.run_folder import RunFolder
+from podium.engine.team_files import TeamFiles
 from podium.files.project_paths import ProjectPaths
 from podium.ports.exporter import RunExporter
 from podium.ports.runtime import Reply, RunSpec
@@ -34,6 +36,10 @@ class LogMirror:
         self._log = log
         self._host = prepared.host
         self._folder = folder
+        self._team = TeamFiles(self._host.run_dir, self._host.run, prepared.workflow, self._host.project)
+
+    def dropped(self) -> Iterator[tuple[str, Tell]]:
+        return ((note.key, note.note) for note in self._team.collect())
 
     @property
     def run(self) -> RunId:
@@ -75,16 +81,20 @@ class LogMirror:
         log = self._log
         events, state, hashes = tuple(log.events), log.state, tuple(log.hashes)
         await to_thread.run_sync(lambda: self._folder.write(events, state, hashes=hashes))
+        self._team.sync(events)
         log.refused.extend(fault for fault in self._folder.faults if fault not in log.refused)
 
 
 class LocalMirrors:
     """The `Mirrors` in the store of a project."""
 
-    def __init__(self, store: Store, paths: ProjectPaths, exporters_of: ExportersOf) -> None:
+    def __init__(
+        self, store: Store, paths: ProjectPaths, exporters_of: ExportersOf, source_of_next: SourceOfNext
+    ) -> None:
         self._store = store
         self._paths = paths
         self._exporters_of = exporters_of
+        self._source_of_next = source_of_next
 
     def create(self, spec: RunSpec) -> None:
         workflow = spec.workflow
@@ -105,7 +115,7 @@ class LocalMirrors:
         host, head = prepared.host, self._store.head(run)
         assert head is not None
         with lease(self._paths.run_dir(run)):
-            log = open_log(self._store, run, prepared.workflow, host.run_dir)
+            log = open_log(self._store, run, prepared.workflow, host.run_dir, self._source_of_next)
             folder = RunFolder(
                 host.run_dir,
                 host.mask,

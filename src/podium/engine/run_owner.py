@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,9 +14,7 @@ from podium.attempt.host import Host
 from podium.attempt.persons_work import close_worktrees
 from podium.attempt.workspace import workspace
 from podium.attempt.workspace.folder_pool import discard_workspace
-from podium.core.addresses import without_visit
 from podium.core.events import AttemptEnded, RunStarted
-from podium.core.hash_chain import RunId
 from podium.core.messages import Message, Recover, Start
 from podium.engine.lease import lease
 from podium.engine.log import Log, SourceOfNext, open_log
@@ -29,6 +26,7 @@ from podium.ports.exporter import RunExporter
 from podium.ports.store import Store, StoreError
 from podium.process.sweep import sweep
 from podium.runtime.commands import decode_command
+from podium.runtime.passed_steps import has_passed
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.question_text import question_renderer
 from podium.runtime.records import read_records
@@ -78,24 +76,13 @@ async def own_run(
             host = replace(
                 host,
                 context=replace(host.context, base_commit=start.run.base or None),
-                passed_steps=partial(has_passed, store, host.run),
+                passed_steps=partial(has_passed, store.heads, partial(read_records, store), host.run),
                 write_files=partial(_write, folder, log) if exporters else host.write_files,
             )
             async with _written(folder, log, host):
                 yield OwnedRun(log, replace(run, host=host), (Recover(log.epoch),) if log.events else ())
         finally:
             log.close()
-
-
-def has_passed(store: Store, run: RunId, workflow: str, step: str) -> bool:
-    """Whether a step has passed in the newest other run of a workflow, both by name."""
-    newest = next((head for head in store.heads() if head.workflow == workflow and head.run != run), None)
-    if newest is None:
-        return False
-    records = (record for record in read_records(store, newest.run) if record.type == "StepEnded")
-    ended = (json.loads(record.body) for record in records)
-    outcomes = [event["outcome"] for event in ended if without_visit(event["path"]) == step]
-    return bool(outcomes) and outcomes[-1] == "passed"
 
 
 async def clean_up(host: Host) -> None:

@@ -22,17 +22,17 @@ from podium.core.effects import (
 from podium.core.events import AttemptEnded, FactsFound, JoinEnded, WaitEnded
 from podium.core.expressions.nodes import ExprError, NeedFact, Node
 from podium.core.ledger import cancelled_attempt
-from podium.core.messages import Message, Report, Signal
-from podium.core.model import Agent, Git, Verb
+from podium.core.messages import Message, Report
+from podium.core.model import Agent, Git
 from podium.core.payloads import Amounts, RefusedMember
 from podium.core.state import State
 from podium.errors import ConfigurationError, PodiumError
 from podium.ports.runtime import ManualWorkDone
 from podium.runtime.commands import approval
+from podium.runtime.manual_work import collect_task
 from podium.runtime.prepared_run import PreparedRun
-from podium.tasks.build import attempt_task, task_of
+from podium.tasks.build import task_of
 from podium.tasks.prior_results import NoPriorResult, prior_approvals
-from podium.tasks.task import CollectTask
 
 Work: TypeAlias = Callable[[], Awaitable[Report | None]]
 
@@ -72,27 +72,7 @@ async def _attempt(effect: RunAttempt, state: State, run: PreparedRun) -> Report
 
 def handed_in(effect: RunAttempt, done: ManualWorkDone, state: State, run: PreparedRun) -> Work:
     """What collects the work of a person who says that it is done."""
-
-    def collect() -> Awaitable[Report | None]:
-        task = attempt_task(effect.started, state, run.past, by_hand=True)
-        return perform(CollectTask(task, text=done.text, answer=done.answer, failed=done.failed), run.host)
-
-    return collect
-
-
-def manual_work_ended_by(state: State, signal: Signal) -> tuple[ManualWorkDone, ...]:
-    """The work by hand whose end this signal is."""
-    return tuple(
-        ManualWorkDone(path, signal.by, answer=signal.data)
-        for (kind, path), effect in state.pending.items()
-        if kind == "attempt" and isinstance(effect, RunAttempt) and effect.by_hand
-        if _is_signal(state.instances[path].place.step.verb, signal.name)
-    )
-
-
-def _is_signal(verb: Verb, name: str) -> bool:
-    done = verb.done if isinstance(verb, Agent) else None
-    return done is not None and done.what == "signal" and done.detail.get("signal") == name
+    return lambda: perform(collect_task(effect, done, state, run.past), run.host)
 
 
 def broken(effect: Effect, error: Exception, host: Host) -> Report | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from podium.core.hash_chain import Record, RunId
-from podium.core.messages import Cancel, Command
+from podium.core.messages import Cancel, Command, Tell
 from podium.ports.runtime import (
     DrivenRun,
     LogCheck,
@@ -40,6 +40,9 @@ class RunMirror(DrivenRun, Protocol):
 
     async def write(self) -> None:
         """Bring the run folder up to date."""
+
+    def dropped(self) -> Iterable[tuple[str, Tell]]:
+        """Notes that people have dropped into mailboxes of a team, each with the key of its command."""
 
 
 class Mirrors(Protocol):

@@ -16,7 +16,7 @@ from temporalio.common import RetryPolicy
 
 from podium.core.addresses import ROOT
 from podium.core.codec import decode
-from podium.core.effects import Effect, EffectKey, FindFact, JoinTrees, RunAttempt, Watch
+from podium.core.effects import Effect, EffectKey, FindFact, JoinTrees, RunAttempt, Watch, effect_key
 from podium.core.events import AttemptEnded, AttemptLost, AttemptStarted, FactsFound, JoinEnded, WaitEnded
 from podium.core.expressions.nodes import ExprError, NeedFact
 from podium.core.ledger import cancelled_attempt
@@ -26,7 +26,9 @@ from podium.core.persistent_map import PersistentMap
 from podium.core.state import State
 from podium.core.types import Address, Millis
 from podium.errors import PodiumError
+from podium.tasks.at_home import HOME, is_at_home
 from podium.tasks.build import task_of
+from podium.tasks.task import CollectTask
 from podium.tasks.task_json import encode
 from podium.temporal.protocol import (
     EXCHANGE,
@@ -39,6 +41,8 @@ from podium.temporal.protocol import (
     label_queue,
 )
 
+COLLECT: Final = "collect"
+"""The kind of key of work by hand that is handed in; its preparation may still watch for the end of it."""
 LONGEST: Final = timedelta(days=30)
 """An attempt has its own time limit; this one only keeps the server from waiting for ever."""
 PATIENCE: Final = timedelta(seconds=30)
@@ -53,10 +57,13 @@ LONGEST_PAUSE_S: Final = 30
 
 
 class Delivery(NamedTuple):
-    key: EffectKey
+    key: tuple[str, Address]
+    """The kind and the path; the work of a person may be handed in while its preparation still watches."""
     effect: Effect
     state: State
     published: list[Any]
+    collect: CollectTask | None = None
+    """The work of a person that is handed in, if that is what has to be done about the effect."""
 
 
 class _Outcome(NamedTuple):
@@ -74,7 +81,7 @@ class Deliveries:
         self._post = post
         self.files: list[str] = list(parameters["files"])
         self.count = parameters["deliveries"]
-        self.running: dict[EffectKey, _Running] = {}
+        self.running: dict[tuple[str, Address], _Running] = {}
         self._losses: dict[tuple[Address, int], int] = {}
         self.lacking = ""
         """Why work waits for a worker."""
@@ -82,22 +89,24 @@ class Deliveries:
     def launch(self, delivery: Delivery) -> None:
         if delivery.key in self.running:
             return
-        running = _Running()
+        running = _Running(by_hand=isinstance(delivery.effect, RunAttempt) and delivery.effect.by_hand)
         self.running[delivery.key] = running
         running.task = asyncio.create_task(self._work(delivery, running))
 
-    def cancel(self, key: EffectKey) -> bool:
+    def cancel(self, key: tuple[str, Address]) -> bool:
         """Stop a delivery; False if there is none."""
-        running = self.running.get(key)
-        if running is None:
-            return False
-        running.cancel()
-        return True
+        both = [self.running[each] for each in (key, (COLLECT, key[1])) if each in self.running]
+        for running in both:
+            running.cancel()
+        return bool(both)
 
     def stop_unneeded(self, pending: PersistentMap[EffectKey, Effect]) -> None:
         """Stop what is no longer asked for, such as a watch whose wait was ended by its time."""
-        for key in [key for key in self.running if key[0] != "attempt" and key not in pending]:
-            self.cancel(key)
+        keys: set[tuple[str, Address]] = {key for key, _ in pending.items()}
+        for key, running in list(self.running.items()):
+            effect = ("attempt", key[1]) if key[0] == COLLECT else key
+            if effect not in keys and (key[0] != "attempt" or running.by_hand):
+                running.cancel()
 
     async def _work(self, delivery: Delivery, running: _Running) -> None:
         message: Message | None
@@ -110,18 +119,18 @@ class Deliveries:
 
     async def _report(self, delivery: Delivery, running: _Running) -> Message | None:
         effect = delivery.effect
-        task = _task_json(effect, delivery.state)
+        task = _task_json(delivery)
         if isinstance(task, str):
             return failed_effect(effect, task)
-        labels = _labels(delivery.state, delivery.key[1])
+        labels = _labels(effect, delivery.state)
         refusals, pauses, place = 0, 0, 0
         while True:
             label, is_last = (labels[place], place == len(labels) - 1) if labels else ("", True)
             outcome = await self._deliver(delivery, task, label, running, patient=is_last)
-            if outcome.is_lost and isinstance(effect, RunAttempt):
+            if outcome.is_lost and isinstance(effect, RunAttempt) and not effect.by_hand:
                 return self._lost(effect)
             if outcome.is_lost and not running.is_cancelled():
-                continue  # Asking about files, joining and watching cost nothing.
+                continue  # Asking about files, joining, watching and the work of a person cost nothing.
             if not outcome.retry:
                 return outcome.report
             if running.is_cancelled():
@@ -163,7 +172,7 @@ class Deliveries:
                 "published": list(delivery.published),
                 "number": number,
             },
-            task_queue=label_queue(label) if label else QUEUE,
+            task_queue=self._queue(label),
             # The address is text of the workflow, so with encrypted payloads it must not be in an id.
             activity_id=f"{delivery.key[0]}.{number}",
             heartbeat_timeout=timedelta(seconds=self._parameters["heartbeat_s"]),
@@ -186,6 +195,11 @@ class Deliveries:
             self.files.append(result["files"])
         return _Outcome(None if result["report"] is None else _decoded(result["report"]))
 
+    def _queue(self, label: str) -> str:
+        if label == HOME:
+            return self._parameters.get("home", QUEUE)
+        return label_queue(label) if label else QUEUE
+
     def _failure(self, error: exceptions.ActivityError, effect: Effect, running: _Running) -> _Outcome:
         cause = error.cause
         if isinstance(cause, exceptions.CancelledError):
@@ -206,7 +220,8 @@ class Deliveries:
 class _Running:
     """Work that a worker has or will get."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_hand: bool) -> None:
+        self.by_hand = by_hand
         self.task: asyncio.Task[None] | None = None
         self.handle: workflow.ActivityHandle[Any] | None = None
         self._cancelled = False
@@ -229,17 +244,20 @@ def _decoded(value: Any) -> Report:
     return report  # type: ignore[no-any-return]  # workers report nothing else
 
 
-def _task_json(effect: Effect, state: State) -> Any:
+def _task_json(delivery: Delivery) -> Any:
     """The task for a worker, or why there is none."""
     try:
-        task = encode(task_of(effect, state))
+        task = encode(delivery.collect or task_of(delivery.effect, delivery.state))
     except (PodiumError, ExprError, NeedFact) as error:
         return error.message if isinstance(error, PodiumError) else str(error)
     return task if fits(task) else "what this step reads is too large to be sent to a worker; give it less"
 
 
-def _labels(state: State, path: Address) -> tuple[str, ...]:
+def _labels(effect: Effect, state: State) -> tuple[str, ...]:
     """Where a step may run; a gate and what else belongs to a step runs where that does."""
+    if is_at_home(effect, state):
+        return (HOME,)
+    path = effect_key(effect)[1]
     while path in state.instances:
         place = state.instances[path].place
         if place.step.settings.runs_on:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import socket
 import zlib
-from typing import Any, Final, TypedDict
+from pathlib import Path
+from typing import Any, Final, NotRequired, TypedDict
 
 from podium.core.hash_chain import RunId
 from podium.errors import PodiumError
 
 RUN: Final = "podium.run"
 PERFORM: Final = "podium.perform"
+CARRY_ON: Final = "podium.carry_on"
 TURN: Final = "podium.turn"
 SEND: Final = "podium.send"
 EVENTS: Final = "podium.events"
@@ -53,6 +57,8 @@ class RunInput(TypedDict):
     """The replies to commands, by key."""
     files: list[str]
     deliveries: int
+    home: NotRequired[str]
+    """The queue of the folder from which it was started; absent in runs of earlier versions."""
 
 
 class Page(TypedDict):
@@ -70,6 +76,12 @@ class Page(TypedDict):
 
 def label_queue(label: str) -> str:
     return f"{QUEUE}.{label}"
+
+
+def home_queue(folder: Path) -> str:
+    """The queue of a folder of this machine; its name tells nobody the folder."""
+    place = f"{socket.gethostname()}:{folder.resolve()}"
+    return f"{QUEUE}.home.{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
 
 def fits(value: Any) -> bool:

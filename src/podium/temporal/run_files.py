@@ -55,7 +55,9 @@ class AttemptFiles(NamedTuple):
 class RunFiles:
     """Belongs to one worker; thread-safe."""
 
-    def __init__(self, folder: Path, git: Git) -> None:
+    def __init__(self, folder: Path, git: Git, *, shared: Path | None = None) -> None:
+        """`shared` is a folder of the run that its attempts here see as it is, and that is not handed over."""
+        self._shared = shared
         self._all = folder / "all"
         self._attempts = folder / "attempts"
         self._git = git
@@ -78,6 +80,11 @@ class RunFiles:
             folder = self._attempts / str(number)
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(self._all, folder, copy_function=os.link)
+            if self._shared is not None:
+                self._shared.mkdir(mode=0o700, parents=True, exist_ok=True)
+                own_dir = replace(host, state_dir=folder).run_dir
+                own_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+                (own_dir / self._shared.name).symlink_to(self._shared)
         return AttemptFiles(folder, dict(_stamps(folder)))
 
 

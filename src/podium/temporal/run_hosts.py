@@ -14,6 +14,7 @@ import anyio
 from anyio import to_thread
 
 from podium.attempt.host import Host
+from podium.attempt.persons_work import BY_HAND_FOLDER as BY_HAND
 from podium.attempt.workspace import workspace
 from podium.attempt.workspace.folder_pool import discard_workspace
 from podium.core.hash_chain import RunId
@@ -21,7 +22,15 @@ from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
 from podium.files.project_paths import ProjectPaths
 from podium.git.command import Git
-from podium.git.exchange import ExchangeFault, add_checkout, bring, clone, missing, remove_checkout
+from podium.git.exchange import (
+    ExchangeFault,
+    add_checkout,
+    bring,
+    clone,
+    missing,
+    network,
+    remove_checkout,
+)
 from podium.process.sweep import sweep
 from podium.tasks.run_context import RunContext
 from podium.tasks.task_json import decode
@@ -49,9 +58,11 @@ class RunHost:
 
 
 class RunHosts:
-    def __init__(self, folder: Path, host_for: HostFor) -> None:
+    def __init__(self, folder: Path, host_for: HostFor, *, home: Path | None = None) -> None:
         self._folder = folder
         self._host_for = host_for
+        self._home = home
+        """The project in which its runs are performed; without one, each run has a checkout of its own."""
         self._runs: dict[RunId, RunHost] = {}
         self._locks: dict[str, anyio.Lock] = {}
 
@@ -59,7 +70,7 @@ class RunHosts:
         """End the processes, and remove the folders, that an earlier worker in this folder left; how many runs it had."""
         folders = [path for path in self._runs_folder.glob("*") if path.is_dir()]
         for folder in folders:
-            project = folder / "project"
+            project = self._home or folder / "project"
             paths = ProjectPaths(project)
             sweep(paths.marker(folder.name))
             discard_workspace(paths.work_dir(folder.name))
@@ -99,7 +110,7 @@ class RunHosts:
                 async with self._lock(run):
                     if opened.active == 0:
                         del self._runs[run]
-                        await _discard(opened)
+                        await _discard(opened, has_checkout=self._home is None)
 
     @property
     def _runs_folder(self) -> Path:
@@ -112,14 +123,24 @@ class RunHosts:
         context = decode(RunContext, encoded)
         if context.base_commit is None:
             raise ConfigurationError(f"run {run} starts from no commit, so no worker can check it out")
-        git = clone(url, self._folder / "clones" / hashlib.sha256(url.encode()).hexdigest()[:12])
-        if missing(git, [context.base_commit]):
-            bring(git, url, run)
         folder = self._runs_folder / run
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._home is not None:
+            host = self._host_for(context, self._home)
+            if host.repository is None:
+                raise ConfigurationError(f"{self._home} is not in a git repository")
+            git = network(host.repository)
+            files = RunFiles(folder / "state", git, shared=host.run_dir / BY_HAND)
+            return RunHost(run, folder, git, url, host, files)
+        git = self.clone_of(url)
+        if missing(git, [context.base_commit]):
+            bring(git, url, run)
         add_checkout(git, folder / "project", context.base_commit)
         host = self._host_for(context, folder / "project")
         return RunHost(run, folder, git, url, host, RunFiles(folder / "state", git))
+
+    def clone_of(self, url: str) -> Git:
+        return clone(url, self._folder / "clones" / hashlib.sha256(url.encode()).hexdigest()[:12])
 
 
 def _bring(opened: RunHost, names: list[str]) -> None:
@@ -127,11 +148,12 @@ def _bring(opened: RunHost, names: list[str]) -> None:
         bring(opened.git, opened.url, opened.run)
 
 
-async def _discard(opened: RunHost) -> None:
+async def _discard(opened: RunHost, *, has_checkout: bool) -> None:
     # A process that was handed back may still be in its folders; the next start of a worker removes those.
     with suppress(OSError, ExchangeFault):
         await workspace.clear(opened.host)
-        await to_thread.run_sync(remove_checkout, opened.git, opened.folder / "project")
+        if has_checkout:
+            await to_thread.run_sync(remove_checkout, opened.git, opened.folder / "project")
         await to_thread.run_sync(lambda: shutil.rmtree(opened.folder, ignore_errors=True))
 
 

@@ -30,7 +30,18 @@ from podium.runtime.status import waits_for_person
 from podium.tasks.task_json import encode, encode_workflow
 from podium.temporal.connection import Address, add_search_attributes, connect, one_line
 from podium.temporal.payloads import is_encrypted
-from podium.temporal.protocol import EVENTS, QUEUE, RUN, SEND, Page, RunInput, Unreachable, fits, unreachable
+from podium.temporal.protocol import (
+    EVENTS,
+    QUEUE,
+    RUN,
+    SEND,
+    Page,
+    RunInput,
+    Unreachable,
+    fits,
+    home_queue,
+    unreachable,
+)
 from podium.temporal.run_files import unpack
 from podium.temporal.run_hosts import named
 
@@ -89,6 +100,7 @@ class TemporalRuntime:
             replies={},
             files=[],
             deliveries=0,
+            home=home_queue(prepared.host.project),
         )
         if not fits(parameters):
             raise ConfigurationError("the workflow and its inputs are too large to be sent to the server")
@@ -162,6 +174,8 @@ class TemporalRuntime:
         prepared = await to_thread.run_sync(self._prepared, run)
         async with self._copy_to_follow(run, prepared) as mirror:
             while True:
+                for key, note in mirror.dropped():
+                    await self.send(run, note, key=key)
                 is_new = await self._take_patiently(mirror, prepared)
                 if is_new and on_turn is not None:
                     on_turn(mirror)

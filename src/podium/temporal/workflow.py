@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from temporalio import activity, workflow
-from temporalio.common import RetryPolicy, SearchAttributeKey
+from temporalio.common import RetryPolicy, SearchAttributeKey, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError
 
 from podium.core.codec import decode, encode
@@ -28,13 +28,13 @@ from podium.core.effects import (
     Watch,
     effect_key,
 )
-from podium.core.events import Event, StepEnded
+from podium.core.events import Event, RunEnded, StepEnded
 from podium.core.evolve.evolve import advance, initial
 from podium.core.handle import handle
 from podium.core.hash_chain import FIRST_HASH, RunId, links
 from podium.core.json_text import compact_json
 from podium.core.ledger import cancelled_attempt
-from podium.core.messages import Fired, Message, Refusal
+from podium.core.messages import Fired, Message, Refusal, Signal
 from podium.core.model import Wait
 from podium.core.state import State, draft, freeze
 from podium.core.turn import new_effects, turn
@@ -43,12 +43,14 @@ from podium.ports.runtime import ManualWorkDone, RunCommand
 from podium.ports.store import QueuedCommand
 from podium.runtime.answers import validate_answer
 from podium.runtime.commands import DONE, decode_command
+from podium.runtime.manual_work import collect_task, manual_work_ended_by, not_by_hand
 from podium.runtime.records import published_by
 from podium.runtime.status import status_of
 from podium.runtime.timers import dues_of
 from podium.tasks.build import WATCHED
 from podium.tasks.task_json import decode_workflow
-from podium.temporal.deliveries import Deliveries, Delivery
+from podium.temporal.deliveries import COLLECT, Deliveries, Delivery
+from podium.temporal.next_run import hand_on, next_input
 from podium.temporal.protocol import (
     ANYBODY,
     EVENTS,
@@ -90,7 +92,7 @@ def stored_text(value: Any) -> str:
 
 
 class _Incoming(NamedTuple):
-    message: Message
+    message: Message | ManualWorkDone
     cause: str
     key: str = ""
     """Of the command, if it is one."""
@@ -116,6 +118,8 @@ class RunWorkflow:
         """The latest time at which a timer was due."""
         self._count = 0
         self._searched: tuple[str, list[str]] = ("", [])
+        self._shown: tuple[int, str] | None = None
+        """How far followers see the log, while the next run of the series is being started."""
         for cause, encoded in parameters["turns"]:
             self._fold(cause, encoded)
 
@@ -133,6 +137,8 @@ class RunWorkflow:
                 await workflow.wait_condition(workflow.all_handlers_finished)
                 if not self._incoming:
                     workflow.continue_as_new(self._next_input())
+        if self._shown is not None:
+            await self._start_next()
         for left in self._incoming:
             if left.key:
                 self._replies[left.key] = f"run {self._run} has ended: {self._state.ended.status}"
@@ -158,20 +164,25 @@ class RunWorkflow:
         command = _command_of(self._run, key, body)
         if isinstance(command, str):
             raise ApplicationError(command, type="unreadable")
+        if isinstance(command, ManualWorkDone) or (
+            isinstance(command, Signal) and manual_work_ended_by(self._state, command)
+        ):
+            return
         refused = handle(self._state, command, self._now()) if self._state.started is not None else ()
         if isinstance(refused, Refusal) and not self._incoming:
             raise ApplicationError(refused.message, type=refused.code)
 
     @workflow.query(name=EVENTS)
     def events_after(self, after: int) -> Page:
+        count, last_hash = self._shown or (len(self._events), self._last_hash)
         size, end = 0, after
-        while end < len(self._events) and (size < PAGE_BYTES or end == after):
+        while end < count and (size < PAGE_BYTES or end == after):
             size += sum(map(len, self._events[end]))
             end += 1
         return Page(
             events=self._events[after:end],
-            count=len(self._events),
-            last_hash=self._last_hash,
+            count=count,
+            last_hash=last_hash,
             files=self._deliveries.files,
             lacking=self._deliveries.lacking,
         )
@@ -185,10 +196,16 @@ class RunWorkflow:
         }
 
     async def _handle(self, incoming: _Incoming) -> None:
-        now = self._now()
+        message, now = incoming.message, self._now()
+        handed_in = manual_work_ended_by(self._state, message) if isinstance(message, Signal) else ()
+        if isinstance(message, ManualWorkDone):
+            handed_in = (message,)
+        if isinstance(message, ManualWorkDone) or handed_in:
+            self._replies[incoming.key] = DONE if self._collect(handed_in) else not_by_hand(handed_in[0])
+            return
         self._count += 1
         key = f"{workflow.info().run_id}.{self._count}"
-        WAITING[key] = (self._state, incoming.message)
+        WAITING[key] = (self._state, message)
         try:
             result: dict[str, Any] = await workflow.execute_local_activity(
                 TURN,
@@ -206,12 +223,40 @@ class RunWorkflow:
             self._deliveries.stop_unneeded(self._state.pending)
             self._tell_server()
 
+    def _collect(self, handed_in: tuple[ManualWorkDone, ...]) -> bool:
+        """Let the work of people be collected; False if a step does not wait for any."""
+        for done in handed_in:
+            effect = self._state.pending.get(("attempt", done.path))
+            if not (isinstance(effect, RunAttempt) and effect.by_hand):
+                return False
+            task = collect_task(effect, done, self._state)
+            self._deliveries.launch(
+                Delivery((COLLECT, done.path), effect, self._state, self._published, task)
+            )
+        return True
+
+    async def _start_next(self) -> None:
+        """Start the run that continues this one. Until then followers do not see the end, so its objects stay."""
+        parameters = next_input(self._parameters, self._state, self._decoded, self._last_hash)
+        await hand_on(self._run, parameters)
+        await workflow.start_child_workflow(
+            RUN,
+            parameters,
+            id=parameters["run"],
+            task_timeout=timedelta(seconds=5),
+            parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        )
+        self._shown = None
+
     def _fold(self, cause: str, encoded: list[list[str]]) -> tuple[Event, ...]:
         events = tuple(decode(json.loads(body)) for _, body in encoded)
         state = draft(self._state)
         for event in events:
             state = advance(state, event)
         self._state = freeze(state)
+        if isinstance(events[-1], RunEnded) and events[-1].continued_by:
+            self._shown = (len(self._events), self._last_hash)
         records = links(
             self._run, len(self._events), self._last_hash, [(a, b) for a, b in encoded], cause=cause
         )
@@ -318,12 +363,10 @@ class RunWorkflow:
 def is_work(effect: Effect, state: State) -> bool:
     """Whether a worker has to do something for an effect; signals and times come by themselves."""
     match effect:
-        case RunAttempt(by_hand=by_hand):
-            return not by_hand  # Work by hand is refused before the start.
         case Watch(wait=waited):
             verb = state.instances[waited.path].place.step.verb
             return isinstance(verb, Wait) and verb.what in WATCHED
-        case FindFact() | JoinTrees():
+        case RunAttempt() | FindFact() | JoinTrees():
             return True
         case _:
             return False
@@ -331,8 +374,6 @@ def is_work(effect: Effect, state: State) -> bool:
 
 def _command_of(run: RunId, key: str, body: dict[str, Any]) -> Any:
     command: RunCommand | str = decode_command(QueuedCommand(0, run, key, body))
-    if isinstance(command, ManualWorkDone):
-        return "work by hand is not possible in a run that workers perform"
     return command
 
 

@@ -18,7 +18,7 @@ from podium.errors import ConfigurationError
 from podium.ports.clock import wall_clock
 from podium.ports.runtime import ManualWorkDone, RunCommand, check_unchanged
 from podium.runtime.answers import validate_answer
-from podium.runtime.effects import manual_work_ended_by
+from podium.runtime.manual_work import manual_work_ended_by
 
 if TYPE_CHECKING:
     from podium.app.decide.sender import Speaker

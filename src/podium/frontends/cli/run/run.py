@@ -14,6 +14,7 @@ import anyio
 import click
 
 from podium.app.author.load import parse_inputs
+from podium.app.placement import steps_at_home
 from podium.app.run.cost_history import usual_times
 from podium.app.run.start import RunRequest, StartedRun
 from podium.app.values import parse_vars, read_values
@@ -165,7 +166,7 @@ def command(  # noqa: PLR0913  # one argument per option
     )
     request, history, forecast = _with_forecast(project, request, yes=yes)
     started = project.commands.start(request, on_trial=partial(_announce, detail))
-    _tell_start(started, forecast, detail)
+    _tell_start(started, forecast, detail, on or "")
     offer_ignore_lines(project, yes=yes)
     if detach:
         return _detach(project, started.run, on=on, as_json=as_json)
@@ -197,9 +198,9 @@ def _with_forecast(project: Project, request: RunRequest, *, yes: bool) -> tuple
     return replace(request, accepts=_accepted(workflow, request, yes=yes), history=history), history, forecast
 
 
-def _tell_start(started: StartedRun, forecast: str, detail: Detail) -> None:
+def _tell_start(started: StartedRun, forecast: str, detail: Detail, on: str) -> None:
     if detail != "quiet":
-        _warn(started)
+        _warn(started, on)
         for chosen in started.chosen:
             say(f"  {choice_text(chosen)}", err=True)
         say(forecast, err=True)
@@ -301,8 +302,13 @@ def _absolute(folder: Path | None) -> str | None:
     return None if folder is None else str(folder.absolute())
 
 
-def _warn(started: StartedRun) -> None:
+def _warn(started: StartedRun, on: str) -> None:
     say(f"run {started.run}", err=True)
+    if on and (steps := steps_at_home(started.prepared.workflow)):
+        say("these steps wait for a worker in this folder:", err=True)
+        for step in steps:
+            say(f"  {step}", err=True)
+        say(f"  hint: podium worker --home --only --on {on}", err=True)
     # A run that works in the project itself ignores none of its files.
     if started.uncommitted and not started.host.context.works_in_project:
         files = f"{plural(len(started.uncommitted), 'uncommitted file')}: {_some(started.uncommitted)}"
