@@ -11,7 +11,7 @@ from podium.frontends.cli.output import say
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
-Did: TypeAlias = Literal["watching", "pages", "mcp", "ready", "cleared", "stopping", "ended"]
+Did: TypeAlias = Literal["watching", "pages", "mcp", "metrics", "ready", "cleared", "stopping", "ended"]
 
 
 def print_line(did: Did, text: str, *, as_json: bool, err: bool = False, **more: str) -> None:

@@ -32,15 +32,11 @@ class WebServer(NamedTuple):
     """With the key."""
     server: object
     mcp: str = ""
-<<<<<<< HEAD
     """The address of the tools for assistants; empty without them."""
     header: str = ""
     """What each request to the tools needs."""
-=======
-    """The address of the tools for assistants, and the header with their key."""
     counters: str = ""
-    """The address for Prometheus, and the file with its key."""
->>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
+    """The address for Prometheus; empty without `counters_key`."""
 
     @property
     def is_alive(self) -> bool:
@@ -63,33 +59,23 @@ def web_server(
     from podium.frontends.web.server import Server, bind_loopback, make_app
     from podium.frontends.web.session import Session, remember
 
-<<<<<<< HEAD
     bound = bind_loopback(port)
     session = Session(bound[0].getsockname()[1])
     key, mounts = _tools(roots[0], session.port) if mcp else ("", ())
-    pages = make_app(roots, _open, session, speaker_by("web"), mounts=mounts)
-=======
-    bound = bind(HOST, port)
-    session = Session(bound.getsockname()[1])
-    tools, mounts = _tools(roots[0], session.port) if mcp else ("", ())
-    counters, more = _counters(roots[0], session.port, counters_key) if counters_key else ("", ())
-    pages = make_app(roots, _open, session, speaker_by("web"), mounts=(*mounts, *more))
->>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
+    counters = _counters(roots[0], counters_key) if counters_key else ()
+    pages = make_app(roots, _open, session, speaker_by("web"), mounts=(*mounts, *counters))
     server = Server(pages, bound)
     server.start()
     file = remember(session, roots[0], NAME)
     try:
         _await_start(server)
-<<<<<<< HEAD
         yield WebServer(
             session.address(NAME),
             server,
             f"http://{HOST}:{session.port}/mcp/" if mcp else "",
             f"Authorization: Bearer {key}" if mcp else "",
+            f"http://{HOST}:{session.port}/metrics/" if counters else "",
         )
-=======
-        yield WebServer(session.address(HOST), server, tools, counters)
->>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
     finally:
         file.unlink(missing_ok=True)
         server.stop()
@@ -110,13 +96,11 @@ def _tools(root: Path, port: int) -> tuple[str, tuple[tuple[Mount, ASGIApp], ...
     return key, ((Mount("/mcp/", MAX_BODY), mounted(root, port=port, key=key)),)
 
 
-def _counters(root: Path, port: int, file: Path) -> tuple[str, tuple[tuple[Mount, ASGIApp], ...]]:
+def _counters(root: Path, file: Path) -> tuple[tuple[Mount, ASGIApp], ...]:
     from podium.frontends.web.counters import counters_app, key_from
     from podium.frontends.web.guard import Mount
 
-    app = counters_app(root, _open, key_from(file))
-    shown = f"http://{HOST}:{port}/metrics/ for Prometheus, with the key in {file}"
-    return shown, ((Mount("/metrics/", 0), app),)
+    return ((Mount("/metrics/", 0), counters_app(root, _open, key_from(file))),)
 
 
 def _await_start(server: object) -> None:

@@ -5,12 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack
-<<<<<<< HEAD
-from typing import TYPE_CHECKING
-=======
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
->>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
+from typing import TYPE_CHECKING
 
 import click
 
@@ -124,18 +120,8 @@ def command(  # noqa: PLR0913  # one for each option
             _tell_pages(shown, as_json=as_json)
         address = None if triggers is None or triggers.listener is None else triggers.listener.start()
         if not once:
-<<<<<<< HEAD
-            text = f"watching the runs of {project.root}, {slots} at once"
-            text += (
-                ""
-                if address is None
-                else f"; webhooks at http://{address[0]}:{address[1]}/hooks/FILE/TRIGGER"
-            )
-            print_line("watching", text, as_json=as_json)
-=======
             text = f"watching the runs of {project.root}, {slots} at once{_hooks(address)}"
-            click.echo(_own("watching", text) if as_json else text)
->>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
+            print_line("watching", text, as_json=as_json)
         service.serve(stopped.is_set, once=once)
     finally:
         pages.close()
@@ -162,16 +148,13 @@ def _hooks(address: tuple[str, int] | None) -> str:
 
 
 def _tell_pages(shown: WebServer, *, as_json: bool) -> None:
-<<<<<<< HEAD
     print_line("pages", shown.address, as_json=as_json, url=shown.address)
     if shown.mcp:
         text = f"{shown.mcp} with the header {shown.header}"
         print_line("mcp", text, as_json=as_json, url=shown.mcp, header=shown.header)
-=======
-    for kind, text in (("pages", shown.address), ("mcp", shown.mcp), ("metrics", shown.counters)):
-        if text:
-            click.echo(_own(kind, text) if as_json else text)
->>>>>>> 6f809d2e (Answer Prometheus over HTTP with a key of its own)
+    if shown.counters:
+        text = f"{shown.counters} for Prometheus"
+        print_line("metrics", text, as_json=as_json, url=shown.counters)
 
 
 def _list(triggers: TriggerWatch | None, *, as_json: bool) -> int:
