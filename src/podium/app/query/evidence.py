@@ -14,17 +14,21 @@ if TYPE_CHECKING:
     from podium.app.project import Project
     from podium.app.query.shelf import FoldedRun, Shelf
     from podium.git.trees.diff import Change
+    from podium.views.evidence.members import FanOut
     from podium.views.run.view import Pending
 
 
 def evidence(shelf: Shelf, run: FoldedRun, pending: Pending) -> Evidence:
     leads: Mapping[str, str] = {}
+    fan_out: FanOut | None = None
     if pending.kind in ("approval", "question"):
         from podium.views.evidence.consequences import leads_to
+        from podium.views.evidence.members import fan_out_of
 
         workflow = shelf.workflow(run.head)
-        leads = {} if workflow is None else leads_to(workflow, pending)
-    return evidence_of(run.view, pending, run.events, run.causes, leads)
+        if workflow is not None:
+            leads, fan_out = leads_to(workflow, pending), fan_out_of(workflow, pending.path)
+    return evidence_of(run.view, pending, run.events, run.causes, leads, fan_out)
 
 
 def pending_at(run: FoldedRun, path: str) -> Pending:

@@ -206,11 +206,11 @@ def open_question(view: RunView, step: str | None, is_meant: Callable[[Pending],
     candidates = [each for each in pending if is_meant(each)]
     if step is not None:
         path = native_address(step, labels_in(view))
-        named = [each for each in candidates if path in (each.path, _name(each.path))]
+        named = [each for each in candidates if path in _names(each.path)]
         if len(named) == 1:
             return named[0]
         if not named:
-            _check_kind([each for each in pending if path in (each.path, _name(each.path))], view)
+            _check_kind([each for each in pending if path in _names(each.path)], view)
             raise ConfigurationError(
                 f'"{step}" of run {run} does not wait for an answer',
                 hint=_list(candidates, view),
@@ -273,6 +273,13 @@ def _is_asked(pending: Pending) -> bool:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2].partition("~")[0]
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """How a person may name a question: by its address, its last part, or the step whose gate it is."""
+    step, sign, gate = path.rpartition("#")
+    is_gate = bool(sign) and not gate.partition("/")[2].startswith("!")
+    return (path, _name(path), *((step, _name(step)) if is_gate else ()))
 
 
 def _list(pending: list[Pending], view: RunView) -> str:

@@ -18,6 +18,7 @@ from podium.views.plain import harmless, one_line, short_id
 from podium.views.run.view import Pending, RunView
 from podium.views.text.costs import run_cost
 from podium.views.text.graph import as_text
+from podium.views.text.members import member_lines
 from podium.views.text.next_steps import background, waits_for
 from podium.views.text.terminal import run_lines
 
@@ -155,6 +156,8 @@ def _question(shelf: Shelf, question: ShownQuestion) -> Iterator[str]:
         if proofs:
             yield from ("", title)
             yield from (line for each in proofs for line in _proof(each))
+    if proof.members:
+        yield from ("", "beside each other", *member_lines(proof))
     for decision in proof.decisions:
         yield f'{decision.who}: {decision.action} "{one_line(decision.text)}" on tree {short_id(decision.tree)}'
     yield ""

@@ -11,6 +11,7 @@ from podium.core.model import Block, Step, Workflow
 from podium.core.queries.graph import targets_of
 from podium.core.queries.steps import children_of
 from podium.core.types import Address, Outcome
+from podium.views.evidence.members import fan_out_of, member_path, name_of
 from podium.views.run.view import Pending
 
 OUTCOMES: Final[dict[str, Outcome]] = {"approve": "passed", "answer": "passed", "reject": "rejected"}
@@ -38,6 +39,11 @@ def leads_to(workflow: Workflow, pending: Pending) -> dict[str, str]:
         for action in pending.actions
         if action in OUTCOMES
     }
+    fan = fan_out_of(workflow, pending.path)
+    if fan is not None and fan.picks_one and place.block is None and "approve" in consequences:
+        consequences["approve"] = (
+            f"{name_of(member_path(fan, pending.path))} is taken, the others are stopped"
+        )
     return {**consequences, **({"abort": "the run ends"} if "abort" in pending.actions else {})}
 
 
@@ -105,5 +111,7 @@ def _inner(verb: model.Verb) -> Block | None:
             return verb.workflow.body
         case model.ForEach() | model.Repeat():
             return _inner(verb.body.verb)
+        case model.Members():
+            return Block("par", verb.members, rule=verb.rule)
         case _:
             return None

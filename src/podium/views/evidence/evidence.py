@@ -12,6 +12,7 @@ from podium.core.addresses import without_numbers
 from podium.core.events import ApprovalAsked, Event
 from podium.core.types import Address, Level, Millis, Tree
 from podium.views.evidence.decisions import Decision, about, decisions_of
+from podium.views.evidence.members import FanOut, Member, members_beside
 from podium.views.format import dollars, plural
 from podium.views.run.attempts import AttemptView, attempts_of
 from podium.views.run.findings import Finding, in_view, reviews_of
@@ -59,6 +60,15 @@ class Evidence(NamedTuple):
     """How the workflow asks: it was told, may be vetoed, or has to be answered."""
     consequences: Mapping[str, str]
     """What each action leads to, in words."""
+    members: tuple[Member, ...] = ()
+    """The members of a fan-out beside the one that is asked about, itself included."""
+    picks_one: bool = False
+    """Whether approving this member stops the others."""
+
+    @property
+    def member(self) -> Member | None:
+        """The one that is asked about."""
+        return next((each for each in self.members if each.question == self.pending), None)
 
     @property
     def last_decision(self) -> Decision | None:
@@ -82,6 +92,7 @@ def evidence_of(
     events: Sequence[Event],
     causes: Mapping[int, str],
     leads_to: Mapping[str, str],
+    fan_out: FanOut | None = None,
 ) -> Evidence:
     is_left = view.status in ("interrupted", "parked")
     attempts = tuple(each for each in attempts_of(events, left=is_left) if each.worker or each.calls)
@@ -105,6 +116,8 @@ def evidence_of(
         decisions=about(decisions_of(events, causes), pending.path),
         level=requests[-1].level if requests else None,
         consequences=dict(_consequences(pending, leads_to)),
+        members=() if fan_out is None else members_beside(view, fan_out, pending, proofs),
+        picks_one=fan_out is not None and fan_out.picks_one,
     )
 
 

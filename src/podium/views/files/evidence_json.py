@@ -6,6 +6,7 @@ from typing import Any
 
 from podium.views.evidence.decisions import Decision
 from podium.views.evidence.evidence import Evidence, Proof
+from podium.views.evidence.members import Member
 from podium.views.files.run_json import DOLLAR
 from podium.views.format import iso, iso_or_none
 from podium.views.run.attempts import AttemptView, outcome_of
@@ -26,6 +27,23 @@ def evidence_data(evidence: Evidence) -> dict[str, Any]:
         "decisions": [decision_data(each) for each in evidence.decisions],
         "last_decision": None if last is None else decision_data(last),
         "consequences": dict(evidence.consequences),
+        "members": [_member(each) for each in evidence.members],
+        "picks_one": evidence.picks_one,
+    }
+
+
+def _member(member: Member) -> dict[str, Any]:
+    return {
+        "path": member.path,
+        "status": member.status,
+        "score": member.score,
+        "passed": member.passed,
+        "judged": member.judged,
+        "cost_usd": None if member.unknown_calls else member.usd / DOLLAR,
+        "time_s": member.took / 1000,
+        "base": member.base,
+        "tree": member.tree,
+        "question": None if member.question is None else member.question.path,
     }
 
 

@@ -20,6 +20,7 @@ from podium.views.plain import cut_to_cells, harmless, one_line, short_id
 from podium.views.run.labels import label_address, labelled, labelled_question, labelled_step, labels_in
 from podium.views.run.why import review_text
 from podium.views.text.costs import run_cost
+from podium.views.text.members import member_lines
 from podium.views.text.next_steps import answers_to, look_at, waits_for
 from podium.views.text.terminal import Paint, fit, hint_lines, question_lines
 
@@ -74,6 +75,10 @@ def _proof_lines(evidence: Evidence) -> Iterator[str]:
     for proof in evidence.gates_before:
         line = f"{label_address(proof.path, labels)} {proof.outcome} on tree {short_id(proof.tree)}, not on this one"
         yield f"    {fit(line, width, 4)}"
+    if evidence.members:
+        words = "approving one stops the others" if evidence.picks_one else "each is asked about"
+        yield f"    beside each other, {words}:"
+        yield from (f"      {fit(line, width, 6)}" for line in member_lines(evidence))
     last = evidence.last_decision
     if last is not None:
         words = f': "{one_line(last.text, 200)}"' if last.text else ""

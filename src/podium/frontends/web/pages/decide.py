@@ -245,7 +245,8 @@ def _buttons(pending: Pending, proof: Evidence) -> tuple[Button, ...]:
             Button("reject", "Not possible", "the attempt fails", "no"),
         )
     kinds = {**dict.fromkeys(FIRST, "yes"), **dict.fromkeys(("reject", "fail", "halt", "abort"), "no")}
-    words = {"answer": "Send answer", "reject": "Reject", "approve": "Approve"}
+    pick = f"Pick {proof.member.name}" if proof.member is not None and proof.picks_one else "Approve"
+    words = {"answer": "Send answer", "reject": "Reject", "approve": pick}
     return tuple(
         Button(
             action,

@@ -336,6 +336,7 @@ const ACTIONS = [
   ["]", "Next file", () => moveFile(1), ".file"],
   ["[", "File before", () => moveFile(-1), ".file"],
   ["n", "Next question", () => click('[data-key="n"]'), '[data-key="n"]'],
+  ["v", "Members side by side", () => click('[data-key="v"]'), '[data-key="v"]'],
   ["g", "Picture of the steps", () => focusOn("#graph .scroll"), "#graph .scroll"],
   ["t", "Timeline", () => focusOn("#timeline .scroll"), "#timeline .scroll"],
   ["l", "Logs of this run", () => click('[data-key="l"]'), '[data-key="l"]'],

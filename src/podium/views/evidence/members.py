@@ -1,0 +1,136 @@
+"""Members of a fan-out beside each other, where each asks whether its work is taken, so that a person can pick one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from podium.core.addresses import ROOT, child, without_numbers
+from podium.core.model import Block, Call, ForEach, Members, Repeat, Step, Verb, Workflow
+from podium.core.types import Address, MicroUsd, Millis, Tree
+from podium.views.run.view import Pending, RunView, StepView, comparison_base
+
+if TYPE_CHECKING:
+    from podium.views.evidence.evidence import Proof
+
+
+class FanOut(NamedTuple):
+    path: Address
+    """Without numbers."""
+    picks_one: bool
+    """Whether the first member that passes stops the others."""
+
+
+class Member(NamedTuple):
+    path: Address
+    name: str
+    status: str
+    score: float | None
+    passed: int
+    """How many gates and reviewers have passed exactly its tree, of `judged`."""
+    judged: int
+    usd: MicroUsd
+    unknown_calls: int
+    took: Millis
+    base: Tree | None
+    tree: Tree | None
+    question: Pending | None
+    """What is asked about it, as about the others; None while it works, and once it is answered."""
+
+
+def fan_out_of(workflow: Workflow, path: Address) -> FanOut | None:
+    """The innermost step around the question whose members do their work beside each other."""
+    return _fan_out(workflow.body.steps, ROOT, without_numbers(path))
+
+
+def _fan_out(steps: Iterable[Step], at: Address, address: Address) -> FanOut | None:
+    for step in steps:
+        path = child(at, step.name)
+        if address.startswith((f"{path}/", f"{path}#/")):
+            inner = _fan_out(_children(step.verb), path, address)
+            is_inside = address.startswith(f"{path}/")
+            return inner or (FanOut(path, _picks_one(step.verb)) if is_inside and _is_fan_out(step) else None)
+    return None
+
+
+def _children(verb: Verb) -> Sequence[Step]:
+    match verb:
+        case Block():
+            return verb.steps
+        case Members():
+            return verb.members
+        case Call():
+            return verb.workflow.body.steps
+        case ForEach() | Repeat():
+            return _children(verb.body.verb)
+        case _:
+            return ()
+
+
+def _is_fan_out(step: Step) -> bool:
+    verb = step.verb
+    return isinstance(verb, Members | ForEach) or (isinstance(verb, Block) and verb.kind == "par")
+
+
+def _picks_one(verb: Verb) -> bool:
+    return isinstance(verb, Block | Members | ForEach) and verb.cancels_rest and verb.rule in (1, "any")
+
+
+def member_path(fan: FanOut, path: Address) -> Address:
+    """The member of the fan-out that an address is inside of."""
+    parts, depth = path.split("/"), fan.path.count("/") + 1
+    if "[" in parts[depth - 1]:
+        return Address("/".join(parts[:depth]))  # An iteration is part of the name of its loop: each[2]/work.
+    return Address("/".join(parts[: depth + 1]).partition("#")[0])
+
+
+def name_of(path: Address) -> str:
+    return path.rpartition("/")[2]
+
+
+def members_beside(
+    view: RunView, fan: FanOut, pending: Pending, proofs: Sequence[Proof]
+) -> tuple[Member, ...]:
+    """All members of the fan-out in the order of the file; empty if only one exists."""
+    own = member_path(fan, pending.path)
+    steps = {step.path: step for step in view.steps}
+    if own not in steps:
+        return ()
+    parent = steps[own].parent
+    questions = {member_path(fan, each.path): each for each in view.pending if _is_same(each, pending)}
+    siblings = [
+        step for step in view.steps if step.parent == parent and step.role != "gates" and not step.stale
+    ]
+    members = tuple(_member(view, step, questions.get(step.path), proofs) for step in siblings)
+    return members if len(members) > 1 else ()
+
+
+def _is_same(other: Pending, pending: Pending) -> bool:
+    """Whether it is the same question of the file, about another member."""
+    return bool(other.actions) and name_of(other.path) == name_of(pending.path)
+
+
+def _member(view: RunView, step: StepView, question: Pending | None, proofs: Sequence[Proof]) -> Member:
+    tree = question.tree if question is not None else step.tree
+    on_tree = {without_numbers(each.path): each for each in proofs if tree is not None and each.tree == tree}
+    scores = [each.score for each in on_tree.values() if each.score is not None]
+    return Member(
+        path=step.path,
+        name=name_of(step.path),
+        status="waiting" if question is not None else step.outcome or step.status,
+        score=sum(scores) / len(scores) if scores else step.score,
+        passed=sum(each.passed for each in on_tree.values()),
+        judged=len(on_tree),
+        usd=step.usd,
+        unknown_calls=step.unknown_calls,
+        took=Millis(_worked(view, step, question)),
+        base=step.base if question is None else comparison_base(view, question),
+        tree=tree,
+        question=question,
+    )
+
+
+def _worked(view: RunView, step: StepView, question: Pending | None) -> int:
+    """Without the time for which it has waited for a person."""
+    end = question.since if question is not None else step.ended or view.at
+    return max(0, end - step.entered)
