@@ -105,6 +105,8 @@ class TeamMember:
     """The members that it may ask; the worker of the step itself may ask all."""
     when_done: bool = False
     """True if the engine asks it once, with the finished work, before the gates."""
+    until: str = ""  # By which a person ends a conversation; empty for a member that is only asked.
+    turns: int = 0  # How often the person answers at most in it; 0 is not limited here.
 
     @property
     def name(self) -> str:
@@ -332,8 +334,7 @@ class Step:
     output: Output = Output()
     touches: tuple[Value, ...] | Node | None = None
     """Globs of the files the step may change: () is none, None (undeclared) is all."""
-    on_fail: Literal["retry", "block"] = "retry"
-    """For gates only: whether another attempt may follow when the gate fails."""
+    on_fail: Literal["retry", "block"] = "retry"  # For gates: whether another attempt may follow.
     memory: str = ""  # What its attempts read and write; not for judges and gates.
     repeatable: bool = True
     """False (`recovery: ask`): if a crash interrupts the step, a person must allow it to run again."""

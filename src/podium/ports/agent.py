@@ -116,6 +116,8 @@ class AgentRequest:
     memory: Path | None = None
     """A folder outside its workspace that it may read and write, if the step names a memory."""
     tools: tuple[str, ...] | None = None
+    streams: bool = False
+    """Whether a person waits for what it says, which is then shown while it is written, if its program can do that."""
     resumable: bool = False
     """Whether a later attempt may continue this conversation."""
     session: PriorSession | None = None

@@ -20,6 +20,7 @@ from podium.core.events import (
 from podium.core.messages import Approve
 from podium.core.model import Agent, Call, Command, Git, Step, Workflow
 from podium.core.payloads import Amounts, Ask, RefusedMember, Verdict
+from podium.core.queries.conversations import conversation_about, conversation_of
 from podium.core.queries.graph import actions_of
 from podium.core.queries.teams import may_ask, team_of
 from podium.core.state import State
@@ -30,6 +31,8 @@ from podium.simulate.world import DelayedReport, name_of_person
 from podium.workflow.contracts.examples import example_of
 
 MINUTE = 60_000
+LAST_WORD_SHARE: Final = 0.3
+"""How often a person ends a conversation with an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,9 @@ class RandomWorld:
     def asks(self, started: AttemptStarted, state: State) -> tuple[Ask, ...]:
         """What a worker asks its team; () if it finishes."""
         leaf, place = state.instances[started.path], f"{started.path}#{started.attempt}"
+        conversation = conversation_of(state, leaf)
+        if conversation is not None and conversation.is_open:
+            return (Ask(conversation.member.name, f"turn {conversation.answered + 1}"),)
         names = may_ask(state, leaf) if team_of(state, leaf) else ()
         if not names or not self._happens(place, "ask", self._odds.ask):
             return ()
@@ -218,6 +224,10 @@ class RandomWorld:
         by = name_of_person(question, state, number)
         delay = Millis(MINUTE + int(_share(f"{self._pace}|{place}") * 60 * MINUTE))
         answer = step.output.choices[0] if step.output.choices else None
+        conversation = conversation_about(state, state.instances[question.path])
+        if conversation is not None:
+            is_last = self._happens(place, "last", LAST_WORD_SHARE)
+            answer = conversation.member.until if is_last else "go on"
         return DelayedReport(delay, Approve(question.path, action, by, "because", answer))
 
     def _action(self, place: str, step: Step) -> str:

@@ -22,6 +22,7 @@ from podium.core.messages import Approve
 from podium.core.model import Agent, Command, Members, Review, Step, Wait
 from podium.core.payloads import Amounts, Ask, Note, RefusedMember, Verdict
 from podium.core.queries.claims import EVERYTHING, claim_of_leaf
+from podium.core.queries.conversations import conversation_about, conversation_of
 from podium.core.queries.graph import actions_of
 from podium.core.state import Leaf, Placement, State
 from podium.core.types import TO_A_PERSON, Address, AnswerKind, MicroUsd, Millis, Tree
@@ -82,12 +83,14 @@ class ScriptedWorld:
         step = state.instances[started.path].place.step
         rule = self._rule(started.path, state, started.attempt)
         kind, reason = _kind(rule)
+        text = rule.text if rule.text is not None else f"{started.path} is done"
+        turn = _turn(state, started.path, text) if kind == "ok" else ()
+        kind = "asked" if turn else kind
         tree = started.start
         if rule.write or rule.delete:
             tree = self._trees.change(started.start, rule.write, rule.delete)
         elif kind == "ok" and _changes_by_default(step):
             tree = self._trees.change(started.start, {_file_for(started, state): started.path}, ())
-        text = rule.text if rule.text is not None else f"{started.path} is done"
         ended = AttemptEnded(
             at=Millis(0),
             path=started.path,
@@ -100,7 +103,7 @@ class ScriptedWorld:
             verdict=_verdict(rule, step, started.start),
             used=_used(rule, started, step),
             digest=hashlib.sha1(f"{text}{tree}".encode(), usedforsecurity=False).hexdigest()[:12],
-            asks=asks_of(rule) if kind == "asked" else (),
+            asks=turn or (asks_of(rule) if kind == "asked" else ()),
             notes=notes_of(rule),
             so_far=rule.so_far,
         )
@@ -138,7 +141,8 @@ class ScriptedWorld:
             # `answer: reject` for a question that takes no other answer.
             action, answer = answer, None
         if answer is None and action == "answer":
-            answer = example_of(step.output, "yes")
+            conversation = conversation_about(state, state.instances[question.path])
+            answer = example_of(step.output, "yes") if conversation is None else conversation.member.until
         by = rule.by or name_of_person(question, state, number)
         if number and rule.by is not None:
             others = (name_of_person(question, state, number + more) for more in (0, 1))
@@ -260,6 +264,14 @@ def _kind(rule: Rule) -> tuple[AnswerKind, str]:
     if rule.exit:
         return "failed", ""
     return ("asked", "") if rule.ask else ("ok", "")
+
+
+def _turn(state: State, path: Address, text: str) -> tuple[Ask, ...]:
+    """What a worker says in its conversation; () if it has none, or it is over."""
+    conversation = conversation_of(state, state.instances[path])
+    if conversation is None or conversation.is_over:
+        return ()
+    return (Ask(conversation.member.name, text),)
 
 
 def asks_of(rule: Rule) -> tuple[Ask, ...]:

@@ -159,6 +159,21 @@ class Replied:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationTurn:
+    """The turn of a worker in its conversation with a person."""
+
+    person: str
+    """What the person is called in the team."""
+    number: int
+    """Which turn of the worker this is; 1 is the first."""
+    most: int = 0
+    """How many there are at most; 0 is not limited."""
+    until: str = ""
+    is_over: bool = False
+    """True if the conversation is over, so that the worker does what the step asks for."""
+
+
+@dataclass(frozen=True, slots=True)
 class NoteText:
     by: str
     text: str
@@ -177,6 +192,8 @@ class TeamWork:
     """True for a member that may not change files: what it changes is dropped."""
     changes: tuple[tuple[Tree, Tree], ...] = ()
     """The trees before and after each member that changed files of its work."""
+    turn: ConversationTurn | None = None
+    """None without a conversation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from typing import Any
 from podium.core.events import StepEnded
 from podium.core.model import Agent, Human
 from podium.core.payloads import Exchange
+from podium.core.queries.conversations import Conversation, conversation_of
 from podium.core.queries.teams import may_ask, name_in_team, question_to, team_of
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import Tree
 from podium.tasks.command_work import to_plain
-from podium.tasks.task import Colleague, Message, NoteText, Replied, TeamWork
+from podium.tasks.task import Colleague, ConversationTurn, Message, NoteText, Replied, TeamWork
 
 
 def team_work_of(state: State, leaf: Leaf) -> TeamWork | None:
@@ -21,14 +22,25 @@ def team_work_of(state: State, leaf: Leaf) -> TeamWork | None:
     team = {member.name: member for member in team_of(state, leaf)}
     if not team:
         return None
+    turn = _turn(conversation_of(state, leaf))
+    # What it says to the person of its conversation is its answer, so there is nothing to ask.
+    names = [name for name in may_ask(state, leaf) if turn is None or name != turn.person]
     return TeamWork(
         name=name_in_team(leaf),
-        colleagues=tuple(_colleague(name, team[name].step.verb) for name in may_ask(state, leaf)),
+        colleagues=tuple(_colleague(name, team[name].step.verb) for name in names),
         replies=tuple(_replied(state, exchange) for exchange in leaf.exchanges),
         message=message_of(state, leaf) if leaf.place.role == "member" else None,
         only_answers=leaf.place.role == "member" and leaf.place.step.touches == (),
         changes=tuple(_changes(state, leaf)),
+        turn=turn,
     )
+
+
+def _turn(conversation: Conversation | None) -> ConversationTurn | None:
+    if conversation is None:
+        return None
+    member, answered, is_over = conversation
+    return ConversationTurn(member.name, answered + 1, member.turns, member.until, is_over)
 
 
 def notes_of(state: State, leaf: Leaf) -> tuple[NoteText, ...]:

@@ -43,5 +43,8 @@ PRESETS: Final = MappingProxyType(
 TEAM_MESSAGES: Final = 30
 """How many messages the members of a team may send unless the step says otherwise."""
 
+LAST_WORD: Final = "done"
+"""By which a person ends a conversation unless the file names another word."""
+
 BASE_REVIEWER: Final = "reviewer"
 """The role of a reviewer when a review names only an agent."""

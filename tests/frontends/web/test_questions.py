@@ -117,3 +117,41 @@ def test_a_choice_is_answered_and_a_wrong_value_is_refused_with_the_reason(
     )
     assert right.status_code == 303
     assert [each["answer"] for each in _sent(tmp_path)] == ["blue"]
+
+
+TALKS = """\
+podium: 1
+name: ship
+roles: {analyst: {agent: claude}}
+steps:
+  spec: {role: analyst, prompt: Talk., touches: [], team: {owner: {agent: human, turns: 4}}}
+"""
+TURNS = """\
+- match: {step: spec, attempt: 1}
+  text: "Which colour?\\n<b>red</b> or blue"
+- match: {step: spec}
+  text: How large?
+- match: {step: "spec#1/owner"}
+  answer: blue
+- match: {step: spec/owner}
+  silent: true
+"""
+
+
+def test_a_turn_of_a_conversation_is_shown_with_those_before_and_can_end_it(
+    start: Start, tmp_path: Path
+) -> None:
+    client = start(TALKS, TURNS)
+    path, text = _open(client)
+    assert path.endswith("spec%232/owner")
+    assert "Send and end the conversation" in text
+    raw = client.get(path).text
+    assert "&lt;b&gt;red&lt;/b&gt; or blue" in raw and "owner: blue" in raw and "<b>red" not in raw
+    answer = client.post(
+        path,
+        data=_fields(text, action="last", value="large"),
+        headers={"origin": BASE},
+        follow_redirects=False,
+    )
+    assert answer.status_code == 303
+    assert [(each["action"], each["answer"]) for each in _sent(tmp_path)] == [("answer", "large\ndone")]

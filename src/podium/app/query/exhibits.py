@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from podium.app.query.diff import read_changes, read_diff, span_of_question
+from podium.core.hash_chain import RunId
 from podium.errors import PodiumError
 from podium.git.command import run
 from podium.git.repository import find, trees
@@ -59,6 +60,8 @@ def _of_word(project: Project, view: RunView, pending: Pending, word: str) -> It
             yield word, "\n".join(_gates(view)) or "no gate has run"
         case "cost":
             yield word, run_cost(view)
+        case "conversation" if pending.until:
+            yield from _earlier_turns(project, view, pending)
         case _:
             steps = [step for step in view.steps if word in (step.step, step.path)]
             if steps:
@@ -82,6 +85,19 @@ def _change(project: Project, view: RunView, pending: Pending, *, whole: bool) -
     added, removed = sum(row.added for row in rows), sum(row.removed for row in rows)
     paths = first_of([row.path for row in rows], SHOWN_PATHS)
     return f"{plural(len(rows), 'file')}, +{added} -{removed} lines{': ' if paths else ''}{paths}"
+
+
+def _earlier_turns(project: Project, view: RunView, pending: Pending) -> Iterator[tuple[str, str]]:
+    """What was said before this turn; nothing before the first answer."""
+    attempt, _, person = pending.path.rpartition("/")
+    sender = attempt.rpartition("#")[0]
+    turns = [
+        f"{each.sender}: {each.question.strip()}\n\n{each.to}: {each.answer.strip()}"
+        for each in project.queries.thread(RunId(view.run)).messages
+        if each.to == person.partition("~")[0] and each.sender == sender and each.answered
+    ]
+    if turns:
+        yield "conversation", "\n\n".join(turns)
 
 
 def _verdicts(view: RunView, pending: Pending, *, only_findings: bool) -> Iterator[str]:

@@ -22,7 +22,7 @@ from podium.ports.agent import AgentRequest, AgentResult, ImageInput, OutputPars
 from podium.process.launch import Finished
 from podium.process.output import OnOutput, StreamName
 from podium.tasks.report import AttemptResult
-from podium.tasks.task import AgentWork, AttemptTask
+from podium.tasks.task import AgentWork, AttemptTask, ConversationTurn
 
 FILE_KINDS: Final[tuple[ProgressKind, ...]] = ("read", "edit", "file")
 SILENT_KINDS: Final[tuple[ProgressKind, ...]] = ("note", "retry", "usage", "wait", "think")
@@ -102,6 +102,12 @@ class AgentAttempt:
         """Whether the answer is all that counts: for a judge, and for a member of a team that may change nothing."""
         team = self.work.team
         return self.verb.judge or (team is not None and team.only_answers)
+
+    @property
+    def turn(self) -> ConversationTurn | None:
+        """The open turn of a conversation: the answer is what the worker says to the person, not the result."""
+        turn = None if self.work.team is None else self.work.team.turn
+        return None if turn is None or turn.is_over else turn
 
     @property
     def disputed(self) -> tuple[Mapping[str, Any], ...]:

@@ -52,6 +52,7 @@ def request_of(
         home=workspace.home,
         memory=workspace.memory,
         tools=step.settings.tools,
+        streams=attempt.turn is not None,
         resumable=keeps_session(attempt),
         session=session,
         env=_keys(attempt.host, worker),
@@ -73,6 +74,8 @@ def schema_of(attempt: AgentAttempt) -> Mapping[str, Any] | None:
         if attempt.phrase is not None:
             return None
         return verdict_schema(attempt.verdict_form, accepts_tests=bool(attempt.disputed))
+    if attempt.turn is not None:
+        return None
     match attempt.step.output.kind:
         case "schema":
             return attempt.step.output.schema or {}
@@ -83,6 +86,8 @@ def schema_of(attempt: AgentAttempt) -> Mapping[str, Any] | None:
 
 
 def _must_touch(attempt: AgentAttempt) -> tuple[str, ...]:
+    if attempt.turn is not None:
+        return ()
     declared = fill_argv(attempt.step.output.files, attempt.names)
     if attempt.verb.no_change == "pass" or declared:
         return declared

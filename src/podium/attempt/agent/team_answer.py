@@ -21,8 +21,10 @@ from podium.attempt.step_tools.tools import (
 )
 from podium.core.payloads import Ask, Note
 from podium.ports.agent import AgentResult
+from podium.tasks.task import ConversationTurn
 from podium.workflow.contracts.contract import OutputFault
 from podium.workflow.contracts.single_json import NotOneValue, fenced_json, one_json
+from podium.workflow.prompts.quoting import truncate_middle
 
 KEYS: Final = frozenset({"ask", "note", "so_far", "answer"})
 
@@ -42,12 +44,28 @@ def words_for_team(
     """The answer without what is for the team, and what is for the team: by tools, else in the answer."""
     tools = attempt.exchange.tools
     if tools is None or not (tools.asks or tools.notes):
-        return _answer_for_team(attempt, result)
-    words = TeamAnswer(tuple(tools.asks), tuple(tools.notes), tools.so_far)
-    if tools.asks and result.trouble == "malformed":
+        result, words = _answer_for_team(attempt, result)
+    else:
+        words = TeamAnswer(tuple(tools.asks), tuple(tools.notes), tools.so_far)
+    if isinstance(words, OutputFault):
+        return result, words
+    if not words.asks and attempt.turn is not None and result.trouble in (None, "malformed"):
+        return _as_turn(attempt.turn, result, words)
+    if words.asks and result.trouble == "malformed":
         # The answer of an attempt that asks is not judged.
         result = replace(result, trouble=None, detail="")
     return result, words
+
+
+def _as_turn(
+    turn: ConversationTurn, result: AgentResult, words: TeamAnswer
+) -> tuple[AgentResult, TeamAnswer | OutputFault]:
+    """The whole answer as what the worker says to the person of its conversation."""
+    text = result.text.strip()
+    if not text:
+        return result, OutputFault(f"it says nothing to {turn.person}", malformed=True)
+    question = text if len(text) <= MAX_QUESTION else truncate_middle(text, MAX_QUESTION)
+    return replace(result, trouble=None, detail=""), words._replace(asks=(Ask(turn.person, question),))
 
 
 def _answer_for_team(

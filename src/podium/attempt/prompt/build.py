@@ -361,4 +361,6 @@ def _shape(attempt: AgentAttempt) -> str:
             attempt.started, attempt.nonce, attempt.work.review, accepts_tests=bool(attempt.disputed)
         )
         return render_partial(config, "verdict", shape)
+    if attempt.turn is not None:
+        return ""  # What it says to the person has no form.
     return render_partial(config, "answer", excerpt.answer_shape(attempt.step.output))

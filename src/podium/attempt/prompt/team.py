@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.tasks.partials import render_partial
-from podium.tasks.task import Message, Replied
+from podium.tasks.task import ConversationTurn, Message, Replied
 from podium.workflow.prompts.quoting import fence, truncate_middle
 
 MAX_ANSWER: Final = 16_000
@@ -25,14 +25,17 @@ def team_parts(attempt: AgentAttempt) -> Iterator[str]:
         )
     if team is None:
         return
+    talks_to = None if team.turn is None else team.turn.person
     facts = {
         "name": team.name,
         "colleagues": [
             {"name": one.name, "role": one.role, "is_person": one.is_person} for one in team.colleagues
         ],
-        "replies": [_reply(one) for one in team.replies],
+        "replies": [_reply(one) for one in team.replies if one.to != talks_to],
+        "turns": [_reply(one) for one in team.replies if one.to == talks_to],
         "message": None if team.message is None else _message(team.message),
         "only_answers": team.only_answers,
+        "turn": None if team.turn is None else _turn(team.turn),
         "tools": attempt.has_tools,
     }
     yield render_partial(config, "team", facts)
@@ -45,6 +48,16 @@ def _message(message: Message) -> Mapping[str, Any]:
         "files": message.files,
         "so_far": fence(message.so_far) if message.so_far else "",
         "is_review": message.is_review,
+    }
+
+
+def _turn(turn: ConversationTurn) -> Mapping[str, Any]:
+    return {
+        "person": turn.person,
+        "number": turn.number,
+        "most": turn.most,
+        "until": turn.until,
+        "is_over": turn.is_over,
     }
 
 

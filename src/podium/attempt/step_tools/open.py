@@ -99,7 +99,8 @@ def _facts(attempt: AgentAttempt) -> StepFacts:
         "you_are": "" if team is None else team.name,
         "you_may_ask": list(names),
     }
-    return StepFacts(facts, team is not None, names, sender, files)
+    talks_to = "" if attempt.turn is None else attempt.turn.person
+    return StepFacts(facts, team is not None, names, sender, files, talks_to)
 
 
 def _sentence(condition: Mapping[str, object]) -> str:

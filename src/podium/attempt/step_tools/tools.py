@@ -88,6 +88,8 @@ class StepFacts:
     """Those who wait for this worker's answer."""
     files: tuple[str, ...] = ()
     """Globs of the files that the step must leave."""
+    talks_to: str = ""
+    """The person to whom its answer goes, while it has a conversation."""
 
 
 class StepTools:
@@ -155,6 +157,8 @@ class StepTools:
             raise ToolFault("this step has no team, so there is nobody to ask")
         if to in self._facts.waiting:
             raise ToolFault(f"{to} waits for you; answer with what you know")
+        if to == self._facts.talks_to and to:
+            raise ToolFault(f"what you say to {to} is your answer: end your turn with it")
         if to not in self._facts.may_ask:
             raise ToolFault(
                 f'there is no "{to}" whom you may ask; you may ask {", ".join(self._facts.may_ask) or "nobody"}'

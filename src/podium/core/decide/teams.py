@@ -12,7 +12,7 @@ from podium.core.decide.limit_text import limit_message
 from podium.core.events import AttemptEnded, AttemptQueued, Event, StepEnded, StepEntered
 from podium.core.model import Agent
 from podium.core.payloads import Ask, Reply
-from podium.core.queries.teams import answer_key, index_of, is_reviewed, member_path, why_refused
+from podium.core.queries.teams import earlier_answer, index_of, is_reviewed, member_path, why_refused
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import Address, Millis, Tree
 
@@ -31,7 +31,7 @@ def after_asked(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> 
             continue
         path = member_path(leaf, answer.asks, number)
         member = state.instances.get(path)
-        earlier = None if member is not None else state.answers.get(answer_key(state, leaf, ask, tree))
+        earlier = None if member is not None else earlier_answer(state, leaf, ask, tree)
         if earlier is not None:
             replies.append(Reply(ask.to, earlier, is_known=True))
             continue

@@ -14,6 +14,7 @@ from podium.core.addresses import FINALLY, INPUTS, ROOT
 from podium.core.expressions.nodes import MissingValue, NeedFact
 from podium.core.expressions.templates import Value, fill
 from podium.core.model import Agent, Call, Check, Command, ForEach, Gates, Git, Repeat, Review
+from podium.core.queries.conversations import turn_text
 from podium.core.queries.graph import body_of, fresh_children, tree_in_view
 from podium.core.queries.step_results import fields_of, needed_iterations, work_of
 from podium.core.queries.teams import name_in_team, question_to
@@ -282,7 +283,9 @@ class InstanceNames:
         ask = question_to(self._state, self._instance)
         question = "please look at the finished work" if ask is None else ask.question
         files = [] if ask is None else list(ask.files)
-        return {"sender": name_in_team(asker), "question": question, "files": files}
+        turn = turn_text(self._state, self._instance)
+        more = {"turn": turn} if turn else {}
+        return {"sender": name_in_team(asker), "question": question, "files": files, **more}
 
     def _change(self) -> Any:
         judged = self._judged()

@@ -6,6 +6,7 @@ from podium.core import addresses
 from podium.core.events import AttemptEnded, AttemptQueued, StepEnded
 from podium.core.model import Agent, TeamMember
 from podium.core.payloads import Ask, Exchange, Reply
+from podium.core.queries.conversations import conversation_of
 from podium.core.queries.graph import leader_of
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import Address, Tree
@@ -49,6 +50,9 @@ def why_refused(state: State, leaf: Leaf, ask: Ask) -> str:
         return f"{ask.to} waits for you; answer with what you know"
     if ask.to == name_in_team(leaf):
         return f"you are {ask.to} yourself"
+    conversation = conversation_of(state, leaf)
+    if conversation is not None and conversation.is_over and ask.to == conversation.member.name:
+        return f"the conversation with {ask.to} is over; go on with what you know"
     allowed = may_ask(state, leaf)
     if ask.to in allowed:
         return ""
@@ -76,6 +80,14 @@ def answer_key(
     question = " ".join(ask.question.casefold().split())
     files = "\0".join(sorted(ask.files))
     return leader_of(state, leaf).place.path, ask.to, f"{question}\0{files}", tree
+
+
+def earlier_answer(state: State, leaf: Leaf, ask: Ask, tree: Tree | None) -> Address | None:
+    """Who answered the same about the same files; in a conversation nothing is answered for the person."""
+    conversation = conversation_of(state, leaf)
+    if conversation is not None and ask.to == conversation.member.name:
+        return None
+    return state.answers.get(answer_key(state, leaf, ask, tree))
 
 
 def record_answer(draft: State, member: Instance, event: StepEnded) -> None:

@@ -232,7 +232,12 @@ class Foreground:
             if asks and (pending.path, pending.since) not in self._asked:
                 self._asked.add((pending.path, pending.since))
                 # It calls git, which blocks.
-                exhibits = await anyio.to_thread.run_sync(self._project.queries.exhibits, view, pending)
+                exhibits = (
+                    # Somebody who answers turn after turn has read what was said before.
+                    ()
+                    if pending.until and len(self._asked) > 1
+                    else await anyio.to_thread.run_sync(self._project.queries.exhibits, view, pending)
+                )
                 self._live.close()
                 self._pages = Pages(exhibits, shutil.get_terminal_size().lines)
                 self._live.above(

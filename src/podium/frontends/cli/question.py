@@ -87,6 +87,8 @@ def _is_value(pending: Pending) -> bool:
 
 
 def _instruction(pending: Pending) -> str:
+    if pending.until:
+        return f"  type what you say to it; {pending.until} ends the conversation"
     return (
         "  type the answer, or: abort"
         if _is_value(pending)

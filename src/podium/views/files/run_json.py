@@ -222,6 +222,7 @@ def pending_data(view: RunView, pending: Pending) -> dict[str, Any]:
         "name": pending.name,
         "rule": pending.rule,
         "presence": pending.presence,
+        "until": pending.until,
         "why": failure_before(view, pending),
         "folder": hand_folder(view, pending),
     }

@@ -19,6 +19,7 @@ from podium.core.effects import (
 from podium.core.expressions.values import plain_json
 from podium.core.ledger import working_time
 from podium.core.model import Agent, Call, Human, Labels, Wait
+from podium.core.queries.conversations import conversation_about
 from podium.core.queries.disputes import disputes_shown_to
 from podium.core.queries.graph import NO_VERDICT, PRICE, actions_of
 from podium.core.queries.pending import is_parkable
@@ -135,6 +136,7 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
     if isinstance(verb, Human):
         kind = "question" if verb.answers else kind
         shows = tuple(word for word in verb.oversight.show if isinstance(word, str))
+    conversation = conversation_about(state, leaf)
     return Pending(
         path=request.path,
         kind=kind,
@@ -152,6 +154,7 @@ def question_view(state: State, leaf: Leaf, effect: AskPerson, render: Render) -
         choices=step.output.choices if kind == "question" else (),
         rule=request.rule,
         presence=request.presence,
+        until="" if conversation is None else conversation.member.until,
     )
 
 

@@ -63,6 +63,7 @@ def _with_texts(pending: Pending, row: Mapping[str, Any] | None) -> Pending:
         shows=_texts(row, "shows"),
         choices=_texts(row, "choices"),
         name=_text(row, "name"),
+        until=_text(row, "until"),
     )
 
 

@@ -186,8 +186,8 @@ class Pending(NamedTuple):
     """The values that a question takes, if they are listed."""
     rule: str = ""
     """The rule of a policy that asks, in words."""
-    presence: bool = False
-    """Whether an answer needs the proof that a person is present."""
+    presence: bool = False  # Whether an answer needs the proof that a person is present.
+    until: str = ""  # The answer that ends the conversation of which the question is a turn.
 
 
 class AgentView(NamedTuple):

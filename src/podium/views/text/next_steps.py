@@ -55,6 +55,7 @@ def answers_to(run: str, pending: Pending, leads_to: Mapping[str, str] = NOTHING
             yield Hint(f"podium reject {place} --feedback TEXT", why)
         case "question":
             why = f"to answer, one of {', '.join(pending.choices)}" if pending.choices else "to answer"
+            why = f"to answer; {pending.until} as VALUE ends the conversation" if pending.until else why
             if pending.presence:
                 yield Hint("podium ui", _with(f"{why}, with your passkey", leads_to.get("answer")))
                 return

@@ -20,6 +20,7 @@ from podium.workflow.defaults import (
     AGENT_RETRY,
     AGENT_TIMEOUT,
     COMMAND_TIMEOUT,
+    LAST_WORD,
     OTHER_RETRY,
     TEAM_MESSAGES,
 )
@@ -31,6 +32,8 @@ from podium.workflow.workers import Worker, workers_of
 HUMAN: Final = "human"
 MEMBER_QUESTION: Final = Prompt("{{ message.sender }} asks you: {{ message.question }}")
 """What a person who is a member of a team is asked."""
+TURN_QUESTION: Final = Prompt("{{ message.sender }}: {{ message.question }}\n\n({{ message.turn }})")
+"""A turn of a conversation, as the person gets it."""
 
 
 def agent_step(context: CompileContext, name: str, raw: RawStep) -> Step:
@@ -130,9 +133,12 @@ def _team_member(context: CompileContext, name: str, raw: RawMember) -> TeamMemb
     step = raw.step
     worker = workers_of(context.source, step)[0]
     if worker.agent == HUMAN:
-        person = Human(MEMBER_QUESTION, Oversight(level="human"), answers=True)
+        prompt = TURN_QUESTION if raw.converses else MEMBER_QUESTION
+        show = ("conversation",) if raw.converses else ()
+        person = Human(prompt, Oversight(level="human", show=show), answers=True)
         question = Step(name=name, verb=person, timeout=timeout(context, step, None, None))
-        return TeamMember(question, raw.asks, raw.when_done)
+        until = (raw.until or LAST_WORD) if raw.converses else ""
+        return TeamMember(question, raw.asks, raw.when_done, until, raw.turns or 0)
     # Like a reviewer, a member that declares no files only looks and answers.
     compiled = worker_step(context, name, step, worker)
     # Whoever is asked may find that nothing has to be changed.

@@ -74,9 +74,11 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
                 "replies": (),
                 "message": ("sender", "question", "files", "so_far", "is_review"),
                 "only_answers": (),
+                "turn": ("person", "number", "most", "until", "is_over"),
+                "turns": (),
                 "tools": (),
             },
-            ("message", "replies"),
+            ("message", "replies", "turns"),
         ),
         "files": Partial(
             "The files that `context` includes",

@@ -191,11 +191,18 @@ class TeamMember(Raw):
     estimate: Estimate | None = None
     asks: Texts = ()
     when_done: bool = False
+    until: str | None = None
+    turns: Positive | None = None
+
+    @property
+    def converses(self) -> bool:
+        """Whether it is a person with whom the worker takes turns."""
+        return self.until is not None or self.turns is not None
 
     @property
     def step(self) -> "Step":
         """The step that the member does when it is asked."""
-        own = ("asks", "when_done")
+        own = ("asks", "when_done", "until", "turns")
         values = {key: self.get(key) for key in self.written_keys() if key not in own}
         return Step(values, self.path)
 

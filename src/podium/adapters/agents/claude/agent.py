@@ -218,6 +218,8 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
     yield f"--max-turns={_turns(request)}"
     yield from _budget(request)
     yield f"--permission-mode={_permission_mode(request)}"
+    if request.streams:
+        yield "--include-partial-messages"
     if request.config.get("effort"):
         yield f"--effort={request.config['effort']}"
     if servers:

@@ -13,17 +13,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from podium.adapters.agents.claude.blocks import block_report, is_text, pieces
 from podium.adapters.agents.claude.messages import SentMessages
 from podium.adapters.agents.shared.json_lines import (
     JsonLines,
     count_of,
-    message_report,
-    tool_report,
     usage_report,
 )
 from podium.adapters.agents.shared.troubles import TRUNCATED, is_rejection, not_served, with_stderr
 from podium.core.types import MicroUsd, Millis
-from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, ProgressKind, Usage
+from podium.ports.agent import AgentRequest, AgentResult, AgentTrouble, Progress, Usage
 from podium.ports.clock import Clock, wall_clock
 from podium.process.launch import Finished
 from podium.workflow.contracts.single_json import NotOneValue, one_json
@@ -47,11 +46,6 @@ STATUSES: Final[Mapping[int, AgentTrouble]] = {
     404: "unavailable",
     408: "transient",
     429: "quota",
-}
-TOOLS: Final[Mapping[str, ProgressKind]] = {
-    **dict.fromkeys(("Read", "Grep", "Glob", "LS", "NotebookRead"), "read"),
-    **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), "edit"),
-    "Bash": "run",
 }
 OWN_DELAY_MS: Final = 1500
 LIMITS: Final = ("error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries")
@@ -80,6 +74,7 @@ class ClaudeConversation:
     ) -> None:
         self._clock = clock
         self._wants_value = request.schema is not None
+        self._streams = request.streams
         self._structured = structured
         self._missing_auth = missing_auth
         self._is_priced = _is_priced(request.model)
@@ -166,8 +161,12 @@ class ClaudeConversation:
                 # A synthetic message is an error, which the last event repeats.
                 if message.get("model") != "<synthetic>":
                     yield from self._collect_parts(record, message, blocks)
-                    yield from (progress for block in blocks if (progress := _block(block)) is not None)
+                    # In a stream of pieces, the text was reported before.
+                    new = (block for block in blocks if not (self._streams and is_text(block)))
+                    yield from (progress for block in new if (progress := block_report(block)) is not None)
                     yield usage_report(self._usage())
+            case {"type": "stream_event", "event": dict(event), "parent_tool_use_id": None}:
+                yield from pieces(event)
             case {"type": "user", "tool_use_result": {"filePath": str(path), "type": "create" | "update"}}:
                 yield Progress("file", path)
             case {"type": "user", "tool_use_result": {"filePath": str(path), "structuredPatch": list()}}:
@@ -365,20 +364,6 @@ def _is_priced(model: str | None) -> bool:
     """Whether the reported cost is right; for an unknown model claude reports the cost of another one."""
     name = (model or "sonnet").partition("[")[0]
     return name in ALIASES or name.startswith("claude-")
-
-
-def _block(block: Any) -> Progress | None:
-    match block:
-        case {"type": "text", "text": str(text)} if text.strip():
-            return message_report(text)
-        case {"type": "thinking", "thinking": str(text)}:
-            return Progress("think", text)
-        case {"type": "tool_use", "name": str(name), "input": dict(arguments)}:
-            keys = ("file_path", "notebook_path", "command", "pattern", "path", "url")
-            main = next((str(arguments[key]) for key in keys if key in arguments), "")
-            return tool_report(TOOLS, name, main)
-        case _:
-            return None
 
 
 def _delay(record: Mapping[str, Any]) -> int:

@@ -46,6 +46,8 @@ MOST_LINES: Final = 3_000
 FIRST: Final = ("approve", "answer", "accept", "proceed", "retry")
 PASSKEY_HOST: Final = "localhost"
 """Passkeys belong to this name."""
+LAST: Final = "last"
+"""Answers and ends the conversation."""
 WORDS_NEEDED: Final = ("reject", "retry_different")
 
 
@@ -136,7 +138,11 @@ def command_of(
         return ManualWorkDone(pending.path, by, words, failed=action == "reject")
     # A browser ends lines differently in a form and in a request of the script; both must sign the same.
     text = fields.get("value", "").replace("\r\n", "\n")
-    value = parse_value(text, "the answer") if action == "answer" else None
+    value: Any
+    if action == LAST and pending.until:
+        action, value = "answer", f"{text.strip()}\n{pending.until}".strip()
+    else:
+        value = parse_value(text, "the answer") if action == "answer" else None
     opened = opened_by(by, pending.tree)
     return Approve(pending.path, action, by, words, value, pending.tree, opened=opened)
 
@@ -246,7 +252,13 @@ def _buttons(pending: Pending, proof: Evidence) -> tuple[Button, ...]:
         )
     kinds = {**dict.fromkeys(FIRST, "yes"), **dict.fromkeys(("reject", "fail", "halt", "abort"), "no")}
     pick = f"Pick {proof.member.name}" if proof.member is not None and proof.picks_one else "Approve"
-    words = {"answer": "Send answer", "reject": "Reject", "approve": pick}
+    words = {
+        "answer": "Send answer",
+        LAST: "Send and end the conversation",
+        "reject": "Reject",
+        "approve": pick,
+    }
+    actions = ("answer", LAST, *pending.actions[1:]) if pending.until else pending.actions
     return tuple(
         Button(
             action,
@@ -254,7 +266,7 @@ def _buttons(pending: Pending, proof: Evidence) -> tuple[Button, ...]:
             proof.consequences.get(action, ""),
             kinds.get(action, "other"),
         )
-        for action in pending.actions
+        for action in actions
     )
 
 

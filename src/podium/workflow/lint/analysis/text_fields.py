@@ -87,6 +87,8 @@ class _Reader:
     def kind_of(self, path: DocPath, key: str) -> Kind:
         if key in VALUE_KEYS:
             return "value"
+        if (self.top, key) == ("team", "until"):
+            return "plain"  # The word by which a person ends a conversation.
         if key in EXPRESSIONS or (key == "needs" and self.top == "for_each"):
             # Elements of a literal list are values; a text in place of the list is an expression.
             return "value" if isinstance(path[-1], int) else "expression"

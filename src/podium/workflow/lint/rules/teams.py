@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from podium.workflow.agent_capabilities import HUMAN
 from podium.workflow.context import WorkflowSource
+from podium.workflow.defaults import TEAM_MESSAGES
 from podium.workflow.lint.analysis.cycles import find_cycles
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite, feature_of
 from podium.workflow.problems import Problem, did_you_mean
@@ -35,6 +36,7 @@ def _team(site: StepSite) -> Iterator[Problem]:
             message = f'"{name}" is the name of a gate of this step; choose another name'
             yield site.problem(37, "team", name, message=message, key=True)
         yield from _person(site, name, member)
+        yield from _conversation(site, name, member)
         if member.role is None and member.agent is None:
             yield site.problem(37, "team", name, message=f'"{name}" has no role or agent', key=True)
         for number, other in enumerate(member.asks):
@@ -51,9 +53,38 @@ def _person(site: StepSite, name: str, member: TeamMember) -> Iterator[Problem]:
     if member.agent != HUMAN:
         return
     for key in member.written_keys():
-        if key not in ("agent", "when_done", "timeout"):
+        if key not in ("agent", "when_done", "timeout", "until", "turns"):
             message = f'"{name}" is a person, who answers questions; {key} has no effect'
             yield site.problem(37, "team", name, key, message=message, key=True)
+
+
+def _conversation(site: StepSite, name: str, member: TeamMember) -> Iterator[Problem]:
+    """A worker takes turns with one person, and its prompt must have room for what was said."""
+    if not member.converses:
+        return
+    key = "until" if member.until is not None else "turns"
+    if member.agent != HUMAN:
+        message = f'{key} makes "{name}" a conversation, which is possible only with a person'
+        yield site.problem(37, "team", name, key, message=message, hint="write agent: human", key=True)
+        return
+    others = [other for other, each in (site.step.team or {}).items() if each.converses]
+    if others[0] != name:
+        message = f'the step has a conversation with "{others[0]}" already; "{name}" can only be asked'
+        yield site.problem(37, "team", name, key, message=message, key=True)
+    if member.until is not None and not member.until.strip():
+        yield site.problem(37, "team", name, "until", message="until needs a word")
+    if member.when_done:
+        message = f'"{name}" has a conversation before the work is done; when_done has no effect'
+        yield site.problem(37, "team", name, "when_done", message=message, key=True)
+    if site.step.stdin is not None:
+        message = "with stdin nothing is added to the prompt, so the agent would not get the answers"
+        yield site.problem(37, "team", name, key, message=message, hint="write prompt:", key=True)
+    messages = None if site.step.limits is None else site.step.limits.messages
+    most = messages if isinstance(messages, int) else TEAM_MESSAGES if messages is None else None
+    if member.turns is not None and most is not None and member.turns > most:
+        message = f"turns: {member.turns} is more than the {most} messages that the team may send"
+        hint = f"write limits: {{messages: {member.turns}}}"
+        yield site.problem(37, "team", name, "turns", message=message, hint=hint)
 
 
 def _feature(context: WorkflowSource, feature: Feature) -> Iterator[Problem]:
