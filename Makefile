@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
+.PHONY: help demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture cluster cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -103,8 +103,13 @@ torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 ra
 	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) tests/crash
 	@PODIUM_RUNS=10000 $(PARALLEL) tests/simulate/forecast/test_worst_case.py
 
-cluster-torture: setup ## workers, the server and the exchange of a cluster killed and frozen at random moments; N=10 times each
-	@PODIUM_TORTURE=$(or $(N),10) sh tools/stage.sh cluster-torture 120m $(PYTEST) -m slow tests/temporal/test_failures.py
+cluster: setup ## runs on workers of a real Temporal server: each cell of the failure matrix once, and stored histories
+	@sh tools/stage.sh cluster 10m $(PARALLEL) -m "slow or not slow" $(AGAIN) tests/temporal/test_failures.py tests/temporal/test_golden_histories.py
+
+CELL ?= test_
+TIMES ?= 1
+cluster-torture: setup ## the failure matrix of a cluster at random moments, with counts; TIMES=0.2 for a fifth of them, CELL=frozen for some
+	@PODIUM_TORTURE=$(TIMES) sh tools/stage.sh cluster-torture 120m $(PARALLEL) -m slow -k "$(CELL)" tests/temporal/test_failures.py
 
 damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
 	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) -s \

@@ -118,7 +118,9 @@ class Cluster:
         """The worker that does what belongs into the project's own folder, and nothing else."""
         return self.start_worker("--home", "--only", name="home", cwd=self.project.root)
 
-    def start_worker(self, *options: str, name: str = "", cwd: Path | None = None, **env: str) -> Worker:
+    def start_worker(
+        self, *options: str, name: str = "", cwd: Path | None = None, on: str = "", **env: str
+    ) -> Worker:
         """A worker with a home of its own, so that it shares nothing with the client but server and exchange."""
         name = name or f"w{len(self.workers) + 1}"
         folder = self.project.folder / f"worker-{name}"
@@ -126,7 +128,7 @@ class Cluster:
         home = self.project.folder / f"home-{name}"
         home.mkdir(exist_ok=True)
         own = {**self.project.environment(), "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), **env}
-        command = (sys.executable, "-m", "podium", "worker", "--on", self.server.address)
+        command = (sys.executable, "-m", "podium", "worker", "--on", on or self.server.address)
         with folder.with_suffix(".log").open("wb") as log:
             process = subprocess.Popen(
                 (*command, "--name", name, "--dir", str(folder), *options),

@@ -19,12 +19,21 @@ from podium.core.hash_chain import RunId
 from podium.process.procfs import read_marker, read_pids
 from tests.e2e.kit import until
 from tests.temporal.kit import Cluster, Server, cluster
+from tests.temporal.relay import relay
 from tests.views.kit import conforms
 
 pytestmark = pytest.mark.slow
 
-TIMES = int(os.environ.get("PODIUM_TORTURE", "1"))
-"""How often each cell is tried."""
+TORTURE = os.environ.get("PODIUM_TORTURE", "")
+"""Empty: each cell once, at a fixed moment. Otherwise how often, at random moments, as a factor of the counts."""
+
+
+def cell(count: int) -> pytest.MarkDecorator:
+    """One cell of the matrix, tried this often."""
+    numbers = range(round(count * float(TORTURE))) if TORTURE else (0,)
+    return pytest.mark.parametrize("number", numbers)
+
+
 FLOW = """\
 podium: 1
 name: ship
@@ -43,9 +52,9 @@ WORK = "cat > /dev/null\nsleep 4\necho good > code.txt\necho done\n"
 FILES = {"w.yaml": FLOW, "work.sh": WORK, ".podium/config.yaml": "sandbox: limits\n"}
 
 
-@pytest.fixture(params=range(TIMES))
-def made(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Any:
-    random.seed(request.param)
+@pytest.fixture
+def made(number: int, server: Server, tmp_path: Path) -> Any:
+    random.seed(number)
     with cluster(server, tmp_path / "c", FILES) as started:
         yield started
 
@@ -96,7 +105,7 @@ def check(made: Cluster, run: str, *, lost: int | None = None) -> Counter[str]:
 
 
 def moment() -> float:
-    return random.random() * 2.5 if TIMES > 1 else 0.0
+    return random.random() * 2.5 if TORTURE else 0.0
 
 
 def wait_for_moment(run: str) -> None:
@@ -105,6 +114,14 @@ def wait_for_moment(run: str) -> None:
 
     deadline = time.monotonic() + moment()
     until(lambda: time.monotonic() >= deadline or not survivors(run), "the moment")
+
+
+def wait_for(seconds: float) -> None:
+    """For the length of an outage: what is tested is the time itself."""
+    import time
+
+    deadline = time.monotonic() + seconds
+    until(lambda: time.monotonic() >= deadline, "the end of the outage")
 
 
 def worker_of(made: Cluster, run: str) -> Any:
@@ -122,6 +139,7 @@ def worker_of(made: Cluster, run: str) -> Any:
     return made.workers[0]
 
 
+@cell(20)
 def test_a_killed_worker_costs_one_attempt_and_another_one_finishes_the_run(made: Cluster) -> None:
     made.start_worker()
     made.start_worker()
@@ -135,6 +153,7 @@ def test_a_killed_worker_costs_one_attempt_and_another_one_finishes_the_run(made
     check(made, run)
 
 
+@cell(10)
 def test_a_frozen_worker_that_wakes_up_changes_nothing(made: Cluster) -> None:
     made.start_worker()
     made.start_worker()
@@ -147,6 +166,7 @@ def test_a_frozen_worker_that_wakes_up_changes_nothing(made: Cluster) -> None:
     check(made, run)
 
 
+@cell(10)
 def test_a_worker_that_is_told_to_stop_hands_its_attempt_back(made: Cluster) -> None:
     first = made.start_worker("--json")
     run = begun(made)
@@ -161,6 +181,7 @@ def test_a_worker_that_is_told_to_stop_hands_its_attempt_back(made: Cluster) -> 
     check(made, run)
 
 
+@cell(10)
 def test_a_server_that_is_killed_and_restarted_costs_nothing_within_the_heartbeat(
     made: Cluster, server: Server
 ) -> None:
@@ -172,6 +193,7 @@ def test_a_server_that_is_killed_and_restarted_costs_nothing_within_the_heartbea
     check(made, run)
 
 
+@cell(5)
 def test_everything_killed_is_continued_by_a_new_worker(made: Cluster, server: Server) -> None:
     victims = [made.start_worker(), made.start_worker()]
     run = begun(made)
@@ -185,6 +207,37 @@ def test_everything_killed_is_continued_by_a_new_worker(made: Cluster, server: S
     check(made, run)
 
 
+@cell(5)
+def test_a_network_that_is_away_for_less_than_the_heartbeat_costs_nothing(
+    made: Cluster, server: Server
+) -> None:
+    with relay(server.port) as network:
+        made.start_worker(on=network.address)
+        run = begun(made)
+        wait_for_moment(run)
+        network.cut()
+        wait_for(1.0)
+        network.mend()
+        check(made, run, lost=0)
+
+
+@cell(5)
+def test_a_network_that_is_away_for_longer_costs_one_attempt_and_the_late_result_is_ignored(
+    made: Cluster, server: Server
+) -> None:
+    with relay(server.port) as network:
+        cut_off = made.start_worker(on=network.address)
+        run = begun(made)
+        wait_for_moment(run)
+        network.cut()
+        made.start_worker()
+        until_working(made, run, times=2)
+        network.mend()
+        check(made, run, lost=1)
+        assert cut_off.stop() == 0, cut_off.talk
+
+
+@cell(5)
 def test_an_exchange_that_is_away_delays_the_result_and_does_not_cost_it(made: Cluster) -> None:
     made.start_worker()
     run = begun(made)
@@ -195,6 +248,7 @@ def test_an_exchange_that_is_away_delays_the_result_and_does_not_cost_it(made: C
     check(made, run, lost=0)
 
 
+@cell(10)
 def test_a_branch_that_moves_in_the_exchange_is_landed_on_once(made: Cluster) -> None:
     made.start_worker()
     run = begun(made)
@@ -205,13 +259,16 @@ def test_a_branch_that_moves_in_the_exchange_is_landed_on_once(made: Cluster) ->
     assert made.branch() == ["Landed", "theirs", "first"]
 
 
+@cell(5)
 def test_a_step_that_must_not_be_repeated_asks_after_the_loss_of_its_worker(
-    server: Server, tmp_path: Path
+    number: int, server: Server, tmp_path: Path
 ) -> None:
+    random.seed(number)
     flow = FLOW.replace("    touches: [code.txt]\n", "    touches: [code.txt]\n    recovery: ask\n")
     with cluster(server, tmp_path / "c", {**FILES, "w.yaml": flow}) as made:
         first = made.start_worker()
         run = begun(made)
+        wait_for_moment(run)
         first.kill()
         made.start_worker(name="w1")
         assert made.follow(run).code == 6
@@ -221,6 +278,7 @@ def test_a_step_that_must_not_be_repeated_asks_after_the_loss_of_its_worker(
         check(made, run)
 
 
+@cell(5)
 def test_a_cancelled_run_ends_its_processes(made: Cluster) -> None:
     made.start_worker()
     run = begun(made)
