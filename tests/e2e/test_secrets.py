@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.crawl import all_pages
 from tests.e2e.kit import Ended, Project, closing, new_project
 from tests.e2e.leak import encodings
 
@@ -194,6 +195,25 @@ def test_the_terminal_shows_no_shape_of_it(place: tuple[Project, Ended, list[byt
         for command, end in said.items()
         if shapes_in((end.out + end.err).encode())
     } == {}
+
+
+@pytest.mark.req("R184")
+def test_no_page_download_or_report_shows_any_shape_of_it(
+    place: tuple[Project, Ended, list[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, _, _ = place
+    monkeypatch.setenv("XDG_STATE_HOME", str(project.home / "state"))
+    monkeypatch.setenv("TOKEN", SECRET)  # As for the person who starts the server.
+    run = project.run_id()
+    pages = list(all_pages(project.root))
+    paths = {path for path, *_ in pages}
+
+    assert {f"/runs/{run}{rest}" for rest in ("", "/diff", "/logs", "/logs/0", "/report", "/events")} <= paths
+    assert len([path for path in paths if "/steps/" in path]) >= 5
+    assert any("/raw?" in path for path in paths)
+    assert {path: status for path, status, *_ in pages if status != 200} == {}
+    assert {path: shapes_in(body) for path, _, _, body in pages if shapes_in(body)} == {}
+    assert any(b"***" in body for *_, body in pages)
 
 
 @pytest.mark.req("R184")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from podium.app.decide.judge import leave
 from podium.app.decide.opened import note_opened, opened_by
@@ -35,6 +35,7 @@ from podium.frontends.web.render import page, title_input
 from podium.git.trees.diff import Change
 from podium.ports.runtime import ManualWorkDone
 from podium.views.evidence.evidence import Evidence, facts
+from podium.views.files.evidence_json import evidence_data
 from podium.views.plain import short_id
 from podium.views.run.view import Pending, failure_before, hand_folder
 from podium.views.text.next_steps import waits_for
@@ -78,6 +79,8 @@ def decide(request: Request) -> Response:
         pending = pending_at(run, request.path_params["path"])
     except ConfigurationError:
         return _closed(request, run)
+    if request.headers.get("accept") == "application/json":
+        return JSONResponse(evidence_data(evidence(shelf, run, pending)))
     return _page(request, shelf, run, pending)
 
 
