@@ -30,6 +30,7 @@ from podium.views.pictures.states import states_of
 from podium.views.plain import encode_utf8
 from podium.views.run.attempts import attempts_of
 from podium.views.run.view import LimitView, RunView, elapsed
+from podium.views.text.landing import landing_words, landings
 from podium.views.text.next_steps import next_steps
 from podium.views.text.terminal import in_outline_order
 
@@ -72,6 +73,7 @@ def run(request: Request) -> Response:
         window=WINDOW,
         total=len(steps),
         only=only,
+        landed=[landing_words(step) for step in landings(view) if not step.stale],
         took=elapsed(view, now),
         waited=_waited(view, folded, now),
         limits=[
