@@ -19,10 +19,12 @@ MOST: Final = 30 * 24 * 3_600_000
 """Milliseconds for which a question can be set aside; the question is then shown again."""
 
 
-def set_aside(root: Path, run: str, path: Address, *, until: Millis, now: Millis) -> Millis:
-    """Returns the time until which it is hidden, which is at most MOST away; a time that has passed shows it again."""
+def set_aside(root: Path, run: str, path: Address, *, until: Millis, now: Millis, person: str = "") -> Millis:
+    """`person` is empty for the user whose state folder this is.
+
+    Returns the time until which it is hidden, which is at most MOST away; a time that has passed shows it again."""
     until = Millis(min(until, now + MOST))
-    file = _file(root, run, path)
+    file = _file(root, run, path, person)
     if until <= now:
         file.unlink(missing_ok=True)
         return now
@@ -32,18 +34,18 @@ def set_aside(root: Path, run: str, path: Address, *, until: Millis, now: Millis
     return until
 
 
-def set_aside_until(root: Path, run: str, path: Address, *, now: Millis) -> Millis | None:
+def set_aside_until(root: Path, run: str, path: Address, *, now: Millis, person: str = "") -> Millis | None:
     """None if the question is not set aside, or no longer."""
     try:
-        entry: Any = json.loads(_file(root, run, path).read_text("utf-8"))
+        entry: Any = json.loads(_file(root, run, path, person).read_text("utf-8"))
     except (OSError, ValueError):
         return None
     until = entry.get("until") if isinstance(entry, Mapping) else None
     return Millis(until) if isinstance(until, int) and until > now else None
 
 
-def _file(root: Path, run: str, path: Address) -> Path:
-    key = "\0".join((str(root.absolute()), run, path))
+def _file(root: Path, run: str, path: Address, person: str) -> Path:
+    key = "\0".join((str(root.absolute()), run, path, *filter(None, (person,))))
     return (
         state_folder() / "set_aside" / hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:24]
     )

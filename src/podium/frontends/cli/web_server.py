@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
 
 from podium.app.decide.sender import speaker_by
 from podium.app.paths import user_dir
@@ -25,6 +27,54 @@ NAME: Final = "localhost"
 """In the printed address: browsers make passkeys for a name, not for an address of numbers."""
 START_S: Final = 30.0
 LOOK_S: Final = 0.01
+
+
+class Listening(NamedTuple):
+    """Where the pages are reached."""
+
+    port: int = 0
+    socket: Path | None = None
+    header: str = ""
+    """In which the proxy before the socket names the person."""
+    public: str = ""
+    """The address at which people reach the proxy."""
+
+
+def listening_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = (
+        click.option(
+            "--socket",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Serve the pages at this socket, which only this user can open, instead of at a port.",
+        ),
+        click.option(
+            "--behind-proxy",
+            metavar="HEADER",
+            help="With --socket: a proxy logs people in and names each in HEADER; needs --public.",
+        ),
+        click.option(
+            "--public",
+            metavar="URL",
+            help="With --behind-proxy: the address at which people reach the pages.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def listening(port: int, socket: Path | None, behind_proxy: str | None, public: str | None) -> Listening:
+    """Raises for options that do not go together: a header counts only where the proxy alone can send it."""
+    if behind_proxy is not None and socket is None:
+        raise click.UsageError(
+            "--behind-proxy needs --socket: at a port, every program could send the header"
+        )
+    if (behind_proxy is None) != (public is None):
+        raise click.UsageError("--behind-proxy and --public need each other")
+    if port and socket is not None:
+        raise click.UsageError("a socket has no port")
+    return Listening(port, socket, behind_proxy or "", public or "")
 
 
 class WebServer(NamedTuple):
@@ -45,7 +95,7 @@ class WebServer(NamedTuple):
 
 @contextmanager
 def web_server(
-    roots: Sequence[Path], *, port: int = 0, mcp: bool = False, counters_key: Path | None = None
+    roots: Sequence[Path], place: Listening, *, mcp: bool = False, counters_key: Path | None = None
 ) -> Iterator[WebServer]:
     """Serve the pages of these projects until the context ends.
 
@@ -56,21 +106,24 @@ def web_server(
         raise ConfigurationError(
             f"the pages need {', '.join(missing)}", hint="pip install 'podium[web]'", code="extra_missing"
         )
-    from podium.frontends.web.server import Server, bind_loopback, make_app
+    from podium.frontends.web.access import make_proxy
+    from podium.frontends.web.server import Server, bind_loopback, bind_unix, make_app
     from podium.frontends.web.session import Session, remember
 
-    bound = bind_loopback(port)
-    session = Session(bound[0].getsockname()[1])
+    proxy = make_proxy(place.header, place.public, _may_decide(roots)) if place.header else None
+    bound = (bind_unix(place.socket),) if place.socket is not None else bind_loopback(place.port)
+    session = Session(0 if place.socket is not None else bound[0].getsockname()[1])
+    address = place.public or session.address(NAME)
     key, mounts = _tools(roots[0], session.port) if mcp else ("", ())
     counters = _counters(roots[0], counters_key) if counters_key else ()
-    pages = make_app(roots, _open, session, speaker_by("web"), mounts=(*mounts, *counters))
+    pages = make_app(roots, _open, session, speaker_by("web"), mounts=(*mounts, *counters), proxy=proxy)
     server = Server(pages, bound)
     server.start()
-    file = remember(session, roots[0], NAME)
+    file = remember(session, roots[0], address)
     try:
         _await_start(server)
         yield WebServer(
-            session.address(NAME),
+            address,
             server,
             f"http://{HOST}:{session.port}/mcp/" if mcp else "",
             f"Authorization: Bearer {key}" if mcp else "",
@@ -79,6 +132,15 @@ def web_server(
     finally:
         file.unlink(missing_ok=True)
         server.stop()
+        if place.socket is not None:
+            place.socket.unlink(missing_ok=True)
+
+
+def _may_decide(roots: Sequence[Path]) -> Callable[[str], bool]:
+    """Read for each decision, so that a person who was taken off the list cannot decide any more."""
+    from podium.app.decide.people import people_of
+
+    return lambda name: any(name in people_of(root, user_dir()) for root in roots)
 
 
 def _tools(root: Path, port: int) -> tuple[str, tuple[tuple[Mount, ASGIApp], ...]]:

@@ -13,12 +13,12 @@ from podium.core.types import Millis
 from podium.errors import PodiumError
 from podium.ports.clock import wall_clock
 from podium.views.evidence.evidence import Evidence, Proof, facts
+from podium.views.evidence.members import member_lines
 from podium.views.format import duration
 from podium.views.plain import harmless, one_line, short_id
 from podium.views.run.view import Pending, RunView
 from podium.views.text.costs import run_cost
 from podium.views.text.graph import as_text
-from podium.views.text.members import member_lines
 from podium.views.text.next_steps import background, waits_for
 from podium.views.text.terminal import run_lines
 

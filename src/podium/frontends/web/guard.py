@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from starlette.exceptions import HTTPException
 
+from podium.frontends.web.access import MOST_NAME, PERSON, Proxy
 from podium.frontends.web.session import Session
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -27,6 +28,10 @@ MOST_HEADERS: Final = 16 * 1024
 SAFE: Final = ("GET", "HEAD")
 OPEN_PATHS: Final = ("/login", "/static/")
 """What the log-in page needs; static files say nothing about runs."""
+OWN_PATHS: Final = ("/settings/passkeys",)
+"""What concerns the machine of the server, and nobody who comes through a proxy."""
+THEME_PATH: Final = "/settings/theme"
+"""Only sets a cookie of the browser that asks."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
@@ -53,13 +58,19 @@ class Mount(NamedTuple):
 
 class Guard:
     def __init__(
-        self, app: App, session: Session, hosts: Iterable[str], mounts: Iterable[Mount] = ()
+        self,
+        app: App,
+        session: Session,
+        hosts: Iterable[str],
+        mounts: Iterable[Mount] = (),
+        proxy: Proxy | None = None,
     ) -> None:
-        """`hosts` are our names without the port."""
+        """`hosts` are our names without the port; with a proxy, only its public name is ours."""
         self._app = app
         self._session = session
-        self._hosts = frozenset(f"{host}:{session.port}" for host in hosts)
-        self._origins = frozenset(f"http://{host}" for host in self._hosts)
+        self._proxy = proxy
+        self._names = frozenset(hosts)
+        self._hosts = frozenset(f"{host}:{session.port}" for host in self._names)
         self._mounts = tuple(mounts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,12 +98,14 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: dict[str, list[str]]) -> tuple[HTTPStatus, str] | None:
         hosts = headers.get("host", [])
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+        if len(hosts) != 1 or not self._is_our_host(hosts[0].lower()):
             return HTTPStatus.MISDIRECTED_REQUEST, "this server does not answer for that host"
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEADERS:
             return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too large"
         if self._mount(scope["path"]) is not None:
             return None
+        if self._proxy is not None:
+            return self._refusal_behind(self._proxy, scope, headers)
         has_bearer = self._has_bearer(headers)
         if scope["method"] not in SAFE and not has_bearer and not self._is_ours(headers):
             return HTTPStatus.FORBIDDEN, "only a page of this server may do that"
@@ -101,9 +114,45 @@ class Guard:
             return HTTPStatus.UNAUTHORIZED, "open the address that podium printed"
         return None
 
+    def _refusal_behind(
+        self, proxy: Proxy, scope: Scope, headers: dict[str, list[str]]
+    ) -> tuple[HTTPStatus, str] | None:
+        """The proxy has asked who it is; nobody else can open this socket."""
+        names = [name.strip() for name in headers.get(proxy.header, [])]
+        if len(names) != 1 or not 0 < len(names[0]) <= MOST_NAME or not names[0].isprintable():
+            return HTTPStatus.UNAUTHORIZED, f"the proxy must name one person in {proxy.header}"
+        scope[PERSON] = names[0]
+        if scope["method"] in SAFE:
+            return None
+        if not self._is_ours(headers):
+            return HTTPStatus.FORBIDDEN, "only a page of this server may do that"
+        if scope["path"].startswith(OWN_PATHS):
+            return HTTPStatus.FORBIDDEN, "passkeys belong to the machine of the server"
+        if scope["path"] != THEME_PATH and not proxy.may_decide(names[0]):
+            return (
+                HTTPStatus.FORBIDDEN,
+                f"{names[0]} is not in `people` of the configuration, and may only look",
+            )
+        return None
+
+    def _is_our_host(self, host: str) -> bool:
+        if self._proxy is not None:
+            return host == self._proxy.host
+        if self._session.port:
+            return host in self._hosts
+        # A socket has no port: whoever forwards one to it chooses the number.
+        name, _, port = host.rpartition(":")
+        return (name if port.isdecimal() else host) in self._names
+
     def _is_ours(self, headers: dict[str, list[str]]) -> bool:
         origins, sites = headers.get("origin", []), headers.get("sec-fetch-site", [])
-        return len(origins) == 1 and origins[0] in self._origins and sites in ([], ["same-origin"])
+        if self._proxy is not None:
+            own = frozenset({self._proxy.origin})
+        elif self._session.port:
+            own = frozenset(f"http://{host}" for host in self._hosts)
+        else:
+            own = frozenset({f"http://{headers['host'][0].lower()}"})
+        return len(origins) == 1 and origins[0] in own and sites in ([], ["same-origin"])
 
     def _has_bearer(self, headers: dict[str, list[str]]) -> bool:
         values = headers.get("authorization", [])

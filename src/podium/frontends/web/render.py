@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 from podium import __version__
 from podium.app.query.runs import ENDED
 from podium.core.types import Millis
+from podium.frontends.web.access import may_decide, speaker_of
 from podium.ports.clock import wall_clock
 from podium.views import format as words
 from podium.views.pictures.states import SIGNS, Tone
@@ -40,7 +41,8 @@ def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HT
         "path": request.url.path,
         "theme": theme if theme in THEMES else "",
         "waiting": count_waiting(hub),
-        "speaker": request.app.state.speaker.name,
+        "speaker": speaker_of(request).name,
+        "may_decide": may_decide(request),
         "version": __version__,
         "now": wall_clock(),
         "many": len(hub.shelves) > 1,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -29,6 +30,7 @@ from podium.app.decide.sender import Speaker
 from podium.app.project import Project
 from podium.errors import ConfigurationError, PodiumError
 from podium.frontends.web import guard, render, stream
+from podium.frontends.web.access import Proxy
 from podium.frontends.web.forms import read_fields
 from podium.frontends.web.hub import Hub
 from podium.frontends.web.pages import (
@@ -64,6 +66,7 @@ def make_app(
     *,
     hosts: Iterable[str] = LOOPBACK,
     mounts: Sequence[tuple[guard.Mount, ASGIApp]] = (),
+    proxy: Proxy | None = None,
 ) -> Pages:
     hub = Hub(roots, open_project)
 
@@ -82,13 +85,13 @@ def make_app(
         exception_handlers={PodiumError: _refused, HTTPException: _http_error, Exception: _broken},
     )
     app.state.hub, app.state.session, app.state.speaker = hub, session, speaker
-    app.state.additions = Additions()
+    app.state.additions, app.state.proxy = Additions(), proxy
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
         scope[render.SEEN] = hub.changes
         await app(scope, receive, send)
 
-    return Pages(guard.Guard(counted, session, hosts, [mount for mount, _ in mounts]), hub)
+    return Pages(guard.Guard(counted, session, hosts, [mount for mount, _ in mounts], proxy), hub)
 
 
 class Pages(NamedTuple):
@@ -256,6 +259,39 @@ def bind_loopback(port: int) -> tuple[socket.socket, ...]:
             if port:
                 raise
     raise ConfigurationError("no port is free at both 127.0.0.1 and ::1")
+
+
+def bind_unix(path: Path) -> socket.socket:
+    """A socket that only this user can open, in a folder that is made for this user alone if it is missing.
+
+    It is bound here: uvicorn would let every user of the machine open it.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        _remove_left_behind(path)
+        bound.bind(str(path))
+    except OSError as error:
+        bound.close()
+        reason = error.strerror or str(error)
+        raise ConfigurationError(f"cannot listen at {path}: {reason}", hint="choose another file") from error
+    finally:
+        os.umask(before)
+    return bound
+
+
+def _remove_left_behind(path: Path) -> None:
+    """A socket of a server that was killed; raises OSError if one listens there, or if it is another kind of file."""
+    if not path.is_socket():
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
 
 
 def _bind(family: socket.AddressFamily, host: str, port: int) -> socket.socket:

@@ -37,7 +37,8 @@ class Session:
         return hmac.compare_digest(text.encode(), self.value.encode())
 
     def address(self, host: str, *, path: str = "/") -> str:
-        return f"http://{host}:{self.port}{path}#key={self.key}"
+        port = f":{self.port}" if self.port else ""
+        return f"http://{host}{port}{path}#key={self.key}"
 
     def set_cookie(self) -> str:
         return f"{self.cookie}={self.value}; Path=/; HttpOnly; SameSite=Strict"
@@ -46,11 +47,11 @@ class Session:
         return f"{self.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
 
 
-def remember(session: Session, root: Path, host: str) -> Path:
+def remember(session: Session, root: Path, address: str) -> Path:
     """For `podium ui --url`: a file that only this user can read; it is removed when the server ends."""
-    file = _folder() / f"{session.port}.json"
+    file = _folder() / f"{session.port or os.getpid()}.json"
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    entry = {"pid": os.getpid(), "root": str(root), "address": session.address(host)}
+    entry = {"pid": os.getpid(), "root": str(root), "address": address}
     atomic.write(file, f"{json.dumps(entry)}\n".encode())
     file.chmod(0o600)
     return file

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from podium.core.addresses import ROOT, child, without_numbers
 from podium.core.model import Block, Call, ForEach, Members, Repeat, Step, Verb, Workflow
 from podium.core.types import Address, MicroUsd, Millis, Tree
+from podium.views.format import dollars, duration
+from podium.views.plain import short_id
 from podium.views.run.view import Pending, RunView, StepView, comparison_base
 
 if TYPE_CHECKING:
-    from podium.views.evidence.evidence import Proof
+    from podium.views.evidence.evidence import Evidence, Proof
 
 
 class FanOut(NamedTuple):
@@ -134,3 +136,22 @@ def _worked(view: RunView, step: StepView, question: Pending | None) -> int:
     """Without the time for which it has waited for a person."""
     end = question.since if question is not None else step.ended or view.at
     return max(0, end - step.entered)
+
+
+def member_lines(evidence: Evidence) -> Iterator[str]:
+    """The same figures for each, so that one can be picked; a star marks the one that is asked about."""
+    for each in evidence.members:
+        mark = "*" if each.question == evidence.pending else "-"
+        yield f"{mark} {each.name}: {', '.join(_facts(each))}"
+
+
+def _facts(member: Member) -> Iterator[str]:
+    yield member.status.replace("_", " ")
+    if member.score is not None:
+        yield f"score {member.score:g}"
+    if member.judged:
+        yield f"{member.passed} of {member.judged} passed it"
+    yield dollars(member.usd) + ("?" if member.unknown_calls else "")
+    yield duration(member.took)
+    if member.tree is not None:
+        yield f"tree {short_id(member.tree)}"

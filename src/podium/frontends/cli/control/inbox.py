@@ -15,12 +15,12 @@ from podium.app.user_projects import user_projects
 from podium.frontends.cli.open_run import opened_project, painter, terminal_width
 from podium.frontends.cli.output import say
 from podium.ports.clock import wall_clock
+from podium.views.evidence.members import member_lines
 from podium.views.format import duration
 from podium.views.plain import cut_to_cells, harmless, one_line, short_id
 from podium.views.run.labels import label_address, labelled, labelled_question, labelled_step, labels_in
 from podium.views.run.why import review_text
 from podium.views.text.costs import run_cost
-from podium.views.text.members import member_lines
 from podium.views.text.next_steps import answers_to, look_at, waits_for
 from podium.views.text.terminal import Paint, fit, hint_lines, question_lines
 

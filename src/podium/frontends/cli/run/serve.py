@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from podium.app.triggers.listing import list_triggers, poll_trigger, watch_trigg
 from podium.errors import ConfigurationError
 from podium.frontends.cli.open_run import in_project
 from podium.frontends.cli.service_lines import as_line, print_line
-from podium.frontends.cli.web_server import WebServer, web_server
+from podium.frontends.cli.web_server import WebServer, listening, listening_options, web_server
 from podium.ports.clock import wall_clock
 from podium.views.format import iso
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     default=0,
     help="The port of the pages; 0 chooses a free one.",
 )
+@listening_options
 @click.option(
     "--mcp", is_flag=True, help="With --web: also serve the tools of `podium mcp`, and print their key."
 )
@@ -81,6 +83,9 @@ def command(  # noqa: PLR0913  # one for each option
     listen: str | None,
     web: bool,
     web_port: int,
+    socket: Path | None,
+    behind_proxy: str | None,
+    public: str | None,
     mcp: bool,
     metrics_key: Path | None,
     branch: str | None,
@@ -96,9 +101,8 @@ def command(  # noqa: PLR0913  # one for each option
     default branch start runs; --list shows them. Each action is printed as one line. SIGTERM and Ctrl-C stop
     the service and interrupt active runs without loss; they continue when it starts again.
     """
-    for name, is_given in (("--mcp", mcp), ("--metrics-key", metrics_key)):
-        if is_given and not web:
-            raise click.UsageError(f"{name} needs --web")
+    _check_web(web, {"--mcp": mcp, "--metrics-key": metrics_key, "--socket": socket})
+    place = listening(web_port, socket, behind_proxy, public)
     triggers = None if no_triggers else watch_triggers(project, branch, listen)
     if as_list:
         return _list(triggers, as_json=as_json)
@@ -114,9 +118,7 @@ def command(  # noqa: PLR0913  # one for each option
     pages = ExitStack()
     try:
         if web:
-            shown = pages.enter_context(
-                web_server((project.root,), port=web_port, mcp=mcp, counters_key=metrics_key)
-            )
+            shown = pages.enter_context(web_server((project.root,), place, mcp=mcp, counters_key=metrics_key))
             _tell_pages(shown, as_json=as_json)
         address = None if triggers is None or triggers.listener is None else triggers.listener.start()
         if not once:
@@ -133,6 +135,12 @@ def command(  # noqa: PLR0913  # one for each option
     if not once:
         print_line("ended", "stopped", as_json=as_json)
     return 0
+
+
+def _check_web(web: bool, options: Mapping[str, object]) -> None:
+    for name, value in options.items():
+        if value and not web:
+            raise click.UsageError(f"{name} needs --web")
 
 
 def _poll(triggers: TriggerWatch | None, name: str, *, as_json: bool) -> int:

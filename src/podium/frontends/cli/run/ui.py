@@ -13,7 +13,13 @@ from podium.app.paths import has_runs, project_root
 from podium.app.user_projects import user_projects
 from podium.frontends.cli.output import say
 from podium.frontends.cli.service_lines import print_line
-from podium.frontends.cli.web_server import running_web_address, web_server
+from podium.frontends.cli.web_server import (
+    Listening,
+    listening,
+    listening_options,
+    running_web_address,
+    web_server,
+)
 
 
 @click.command("ui", short_help="Open the pages of this project in the browser.")
@@ -29,6 +35,7 @@ from podium.frontends.cli.web_server import running_web_address, web_server
     is_flag=True,
     help="Print the address of the server that runs for this project, and exit.",
 )
+@listening_options
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option(
     "--json",
@@ -36,7 +43,16 @@ from podium.frontends.cli.web_server import running_web_address, web_server
     is_flag=True,
     help="Print the address as a JSON line; its schema: podium schema --of serve.",
 )
-def command(all_projects: bool, port: int, only_url: bool, no_browser: bool, as_json: bool) -> int:
+def command(
+    all_projects: bool,
+    port: int,
+    only_url: bool,
+    socket: Path | None,
+    behind_proxy: str | None,
+    public: str | None,
+    no_browser: bool,
+    as_json: bool,
+) -> int:
     """Open a page with everything that waits for you, and decide there with the evidence in front of you.
 
     The server listens on this machine only and refuses requests without the key in the address that it prints. Runs
@@ -47,17 +63,28 @@ def command(all_projects: bool, port: int, only_url: bool, no_browser: bool, as_
         address = running_web_address(here)
         print_line("pages", address, as_json=as_json, url=address)
         return 0
+    place = listening(port, socket, behind_proxy, public)
     others = [root for root in user_projects() if root != here] if all_projects else []
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
-    with web_server((here, *(root for root in others if has_runs(root))), port=port) as server:
+    with web_server((here, *(root for root in others if has_runs(root))), place) as server:
         print_line("pages", server.address, as_json=as_json, url=server.address)
-        say("The address contains the key of this server. Ctrl-C stops it.", err=True)
-        if not no_browser:
+        say(_note(place), err=True)
+        if not no_browser and socket is None:
             webbrowser.open(server.address)
         while not stopped.wait(0.5) and server.is_alive:
             pass
     if as_json:
         print_line("ended", "stopped", as_json=True)
     return 0
+
+
+def _note(place: Listening) -> str:
+    if place.header:
+        return f"The proxy reaches it at {place.socket} and names people in {place.header}. Ctrl-C stops it."
+    if place.socket is not None:
+        return (
+            f"Forward a port of your machine to {place.socket} and put it into the address. Ctrl-C stops it."
+        )
+    return "The address contains the key of this server. Ctrl-C stops it."

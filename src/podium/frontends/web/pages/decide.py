@@ -18,7 +18,6 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from podium.app.decide.judge import leave
 from podium.app.decide.opened import note_opened, opened_by
 from podium.app.decide.presence import needs_proof, passkeys, with_proof
-from podium.app.decide.sender import Speaker
 from podium.app.query.diff import Span, file_diff
 from podium.app.query.evidence import changes_of, evidence, pending_at, span_of, span_since
 from podium.app.query.exhibits import exhibits
@@ -28,6 +27,7 @@ from podium.app.values import parse_value
 from podium.core.messages import Approve
 from podium.core.types import Tree
 from podium.errors import ConfigurationError, PodiumError
+from podium.frontends.web.access import speaker_of
 from podium.frontends.web.diff_view import FileView, file_view
 from podium.frontends.web.forms import MOST_WORDS, read_fields
 from podium.frontends.web.hub import Hub
@@ -91,7 +91,7 @@ async def decide_post(request: Request) -> Response:
 
 def _decide(request: Request, fields: Mapping[str, str]) -> Response:
     hub: Hub = request.app.state.hub
-    speaker: Speaker = request.app.state.speaker
+    speaker = speaker_of(request)
     shelf, run = hub.find(request.path_params["run"])
     try:
         pending = pending_at(run, request.path_params["path"])
@@ -200,7 +200,7 @@ def _page(
     proof = evidence(shelf, run, pending)
     shown = _diff(request, shelf, proof)
     if shown.files:
-        note_opened(request.app.state.speaker.name, pending.tree)
+        note_opened(speaker_of(request).name, pending.tree)
     changes = shown.changes if shown.tab == "whole" else changes_of(shelf.project, span_of(proof))
     lines = (sum(each.added for each in changes), sum(each.removed for each in changes))
     since = (
@@ -237,7 +237,7 @@ def _page(
 def _passkey_state(request: Request) -> str:
     """Whether this page can ask for a passkey of the person: ready, none, or elsewhere for another host name."""
     hub: Hub = request.app.state.hub
-    speaker: Speaker = request.app.state.speaker
+    speaker = speaker_of(request)
     if request.url.hostname != PASSKEY_HOST:
         return "elsewhere"
     return "ready" if any(key.person == speaker.name for key in passkeys(hub.user_dir)) else "none"

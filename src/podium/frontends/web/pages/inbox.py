@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -11,7 +12,9 @@ from podium.app.decide.set_aside import set_aside, set_aside_until
 from podium.app.query.evidence import changes_of, evidence, span_of
 from podium.app.query.inbox import Question, open_questions
 from podium.app.query.run_pages import runs_page
+from podium.app.query.shelf import FoldedRun
 from podium.core.types import Address, Millis
+from podium.frontends.web.access import PERSON
 from podium.frontends.web.forms import read_fields
 from podium.frontends.web.hub import Hub
 from podium.frontends.web.render import page, title_input
@@ -38,9 +41,9 @@ class Card(NamedTuple):
 
 def inbox(request: Request) -> Response:
     hub: Hub = request.app.state.hub
-    now = wall_clock()
+    now, person = wall_clock(), request.scope.get(PERSON, "")
     cards = sorted(
-        (card for number in range(len(hub.shelves)) for card in _cards(hub, number, now)),
+        (card for number in range(len(hub.shelves)) for card in _cards(hub, number, now, person)),
         key=lambda card: card.question.pending.since,
     )
     open_cards = [card for card in cards if card.aside is None]
@@ -63,7 +66,7 @@ def inbox(request: Request) -> Response:
     )
 
 
-def _cards(hub: Hub, number: int, now: Millis) -> list[Card]:
+def _cards(hub: Hub, number: int, now: Millis, person: str) -> list[Card]:
     shelf = hub.shelves[number]
     with shelf.lock:
         questions = open_questions(shelf.project, shelf=shelf)
@@ -71,10 +74,12 @@ def _cards(hub: Hub, number: int, now: Millis) -> list[Card]:
             view.run: shelf.run(view.run)
             for view in {each.view.run: each.view for each in questions}.values()
         }
-        return [_card(hub, number, question, folded, now) for question in questions]
+        return [_card(hub, number, question, folded, now, person) for question in questions]
 
 
-def _card(hub: Hub, number: int, question: Question, folded: dict, now: Millis) -> Card:  # type: ignore[type-arg]
+def _card(
+    hub: Hub, number: int, question: Question, folded: Mapping[str, FoldedRun], now: Millis, person: str
+) -> Card:
     shelf = hub.shelves[number]
     view, pending = question.view, question.pending
     proof = evidence(shelf, folded[view.run], pending) if pending.actions else None
@@ -88,7 +93,7 @@ def _card(hub: Hub, number: int, question: Question, folded: dict, now: Millis) 
         failure_before(view, pending),
         waits_for(pending),
         shelf.project.root.name if len(hub.shelves) > 1 else "",
-        set_aside_until(shelf.project.root, view.run, pending.path, now=now),
+        set_aside_until(shelf.project.root, view.run, pending.path, now=now, person=person),
     )
 
 
@@ -100,6 +105,11 @@ async def put_aside(request: Request) -> Response:
     hours = int(fields.get("hours", "4")) if fields.get("hours", "4").isdecimal() else 4
     now = wall_clock()
     set_aside(
-        shelf.project.root, run, Address(fields.get("path", "")), until=Millis(now + hours * HOUR_MS), now=now
+        shelf.project.root,
+        run,
+        Address(fields.get("path", "")),
+        until=Millis(now + hours * HOUR_MS),
+        now=now,
+        person=request.scope.get(PERSON, ""),
     )
     return RedirectResponse("/", 303)

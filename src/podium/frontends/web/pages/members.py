@@ -12,6 +12,7 @@ from podium.app.query.diff import Span
 from podium.app.query.evidence import changes_of, evidence, pending_at
 from podium.app.query.shelf import FoldedRun, Shelf
 from podium.errors import ConfigurationError
+from podium.frontends.web.access import speaker_of
 from podium.frontends.web.diff_view import FileView
 from podium.frontends.web.hub import Hub
 from podium.frontends.web.pages.decide import OPEN_FILES, read_file
@@ -54,7 +55,7 @@ def members(request: Request) -> Response:
     columns = [_column(shelf, run, shown, each) for each in shown.members[:MOST_MEMBERS]]
     for column in columns:
         if column.files:
-            note_opened(request.app.state.speaker.name, column.member.tree)
+            note_opened(speaker_of(request).name, column.member.tree)
     return page(
         request,
         "members.html",

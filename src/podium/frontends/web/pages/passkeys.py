@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from podium.app.decide import presence
-from podium.app.decide.sender import Speaker
 from podium.app.query.evidence import pending_at
 from podium.core.messages import Approve
 from podium.errors import ConfigurationError, PodiumError
+from podium.frontends.web.access import speaker_of
 from podium.frontends.web.forms import read_fields
 from podium.frontends.web.hub import Hub
 from podium.frontends.web.pages.decide import check_question, command_of, feedback_of
@@ -27,7 +27,7 @@ from podium.ports.clock import wall_clock
 
 async def addition_options(request: Request) -> Response:
     hub: Hub = request.app.state.hub
-    speaker: Speaker = request.app.state.speaker
+    speaker = speaker_of(request)
     additions: presence.Additions = request.app.state.additions
     return _json(lambda: additions.begin(hub.user_dir, speaker.name))
 
@@ -39,7 +39,7 @@ async def add(request: Request) -> Response:
 
 def _add(request: Request, fields: Mapping[str, str]) -> Response:
     hub: Hub = request.app.state.hub
-    speaker: Speaker = request.app.state.speaker
+    speaker = speaker_of(request)
     additions: presence.Additions = request.app.state.additions
     try:
         response = read_response(fields.get("response", ""))
@@ -72,7 +72,7 @@ async def answer_options(request: Request) -> Response:
 
 def _answer_options(request: Request, fields: Mapping[str, str]) -> dict[str, Any]:
     hub: Hub = request.app.state.hub
-    speaker: Speaker = request.app.state.speaker
+    speaker = speaker_of(request)
     _, run = hub.find(request.path_params["run"])
     pending = pending_at(run, request.path_params["path"])
     check_question(pending, fields)

@@ -19,6 +19,7 @@ from podium.app.query.shelf import FoldedRun, Shelf
 from podium.core.messages import Cancel, Guide, Pause, Refusal, Resume
 from podium.core.types import Millis
 from podium.errors import ConfigurationError, PodiumError
+from podium.frontends.web.access import speaker_of
 from podium.frontends.web.forms import read_fields
 from podium.frontends.web.hub import Hub
 from podium.frontends.web.render import page, picture, title_input
@@ -144,7 +145,7 @@ async def control(request: Request) -> Response:
 
 def _control(request: Request, fields: Mapping[str, str]) -> Response:
     hub: Hub = request.app.state.hub
-    speaker: Speaker = request.app.state.speaker
+    speaker = speaker_of(request)
     shelf, folded = hub.find(request.path_params["run"])
     name, what = folded.head.run, request.path_params["what"]
     try:

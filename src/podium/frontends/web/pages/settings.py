@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from podium.app.decide.presence import passkeys
-from podium.app.decide.sender import Speaker
 from podium.app.notify.channels import read_channels
 from podium.app.notify.project_messages import send_test
 from podium.app.user_projects import state_folder
 from podium.errors import ConfigurationError, PodiumError
+from podium.frontends.web.access import speaker_of
 from podium.frontends.web.forms import read_fields
 from podium.frontends.web.hub import Hub
 from podium.frontends.web.pages.decide import PASSKEY_HOST
@@ -31,7 +31,7 @@ def settings(request: Request, sent: tuple[str, str] | None = None) -> Response:
     hub: Hub = request.app.state.hub
     channels, fault = _channels(hub)
     session: Session = request.app.state.session
-    speaker: Speaker = request.app.state.speaker
+    speaker = speaker_of(request)
     return page(
         request,
         "settings.html",

@@ -149,7 +149,7 @@ let comments = [];
 const draftKey = () => `draft ${byId("decision").dataset.draft}`;
 
 function decorate() {
-  if (page !== "decide") return;
+  if (!byId("decision")) return;
   for (const row of document.querySelectorAll(".diff tr[data-line]")) {
     const cell = row.children[1];
     if (cell.querySelector("button")) continue;
@@ -390,7 +390,7 @@ function listenToKeys() {
 
 if (page === "login") logIn();
 else {
-  if (page === "decide") prepareDecision();
+  if (page === "decide" && byId("decision")) prepareDecision();
   if (page === "settings") preparePasskeys();
   listenToKeys();
   follow();
