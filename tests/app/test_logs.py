@@ -89,6 +89,23 @@ def test_logs_come_in_the_order_of_steps_and_attempts(store: Store, told: Told, 
         titles("biuld")
 
 
+def test_answer_repairs_are_not_counted_as_attempts(store: Store, told: Told, tmp_path: Path) -> None:
+    view = _silent(show(facade_of(store, tmp_path), keep(store, told)))
+    repaired = {"implement": (2, 3)}
+    steps = (step._replace(attempts=4, repaired=repaired.get(step.path, ())) for step in view.steps)
+    for number in range(1, 5):
+        _log(tmp_path, "implement", number, "stdout", "x")
+
+    files = log_files(ProjectPaths(tmp_path), view._replace(steps=tuple(steps)), "implement")
+
+    assert [file.title.removesuffix(": stdout") for file in files if file.step == "implement"] == [
+        "implement attempt 1",
+        "implement attempt 1, answer repair 1",
+        "implement attempt 1, answer repair 2",
+        "implement attempt 2",
+    ]
+
+
 def test_a_link_among_the_logs_is_not_followed(store: Store, told: Told, tmp_path: Path) -> None:
     view = _silent(show(facade_of(store, tmp_path), keep(store, told)))
     (tmp_path / "private").write_text("private")

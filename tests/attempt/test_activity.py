@@ -107,6 +107,16 @@ def test_a_repeated_attempt_keeps_the_words_of_the_killed_one(project: Project, 
     assert content == "half a wo[podium] the attempt was interrupted and starts again\nagain\nand on\n"
 
 
+def test_the_list_of_activities_exists_before_the_first_of_them(project: Project, tmp_path: Path) -> None:
+    """Otherwise `logs -f` would show the raw records that come before it."""
+    host = bench(project, tmp_path, FLOW).host
+    with log_of(host) as log:
+        log.announce()
+        log.output("stdout", b'{"type": "system"}\n')
+
+        assert (host.log_dir("it", 1) / "progress.jsonl").read_bytes() == b""
+
+
 def test_what_the_workflow_does_not_record_is_not_written_but_still_reported(
     project: Project, tmp_path: Path
 ) -> None:

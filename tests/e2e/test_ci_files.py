@@ -240,6 +240,6 @@ def test_files_that_exist_stay(tmp_path: Path) -> None:
         file.write_text("mine\n")
         again = project.podium("init", "--ci", "github", "--yes")
 
-        assert "is there already and stays as it is" in again.err
+        assert "exists and is not changed" in again.err
         assert file.read_text() == "mine\n"
         assert project.podium("init", "--ci", "github", "--template", "mvp").code == 2

@@ -184,5 +184,5 @@ def test_the_summary_is_short(tmp_path: Path) -> None:
         said = project.podium("init", timeout_s=TRY_S).err
 
         assert len(said.splitlines()) < 20, said
-        assert "changes .gitignore (5 lines)" in said
+        assert "will add to .gitignore (5 lines)" in said
         assert "folder1/" not in said

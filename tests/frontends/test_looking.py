@@ -101,6 +101,11 @@ def test_without_runs_the_others_say_how_to_start_one(empty: Path, command: str)
     assert list(empty.iterdir()) == []
 
 
+def test_the_word_latest_is_a_run_where_a_step_may_stand_alone(here: Path) -> None:
+    assert ok("logs", "latest") == ok("logs") != ""
+    assert refused("logs", "").message == 'run "" not found'
+
+
 @pytest.mark.parametrize("command", ["show", "events", "verify"])
 def test_a_run_that_is_not_there_is_named_with_the_next_step(here: Path, command: str) -> None:
     error = refused(command, "abc")

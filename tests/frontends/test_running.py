@@ -340,7 +340,7 @@ def test_init_proposes_a_workflow_with_the_tests_that_it_has_run(project: Projec
     assert "nothing was written" in asked.stderr
     assert "workflows/change.yaml" in done.stdout
     assert '"npm", "run", "--silent", "test"' in (project.root / "workflows/change.yaml").read_text()
-    assert "stays as it is" in again.stderr
+    assert "exists and is not changed" in again.stderr
     assert code(call("validate", "workflows/change.yaml")) == 0
 
 

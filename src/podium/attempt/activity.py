@@ -65,6 +65,11 @@ class ActivityLog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def announce(self) -> None:
+        """Create the list of activities: its reader then knows that the raw output is not for a person."""
+        if self._room:
+            self._handle(PROGRESS)
+
     def output(self, stream: StreamName, data: bytes) -> None:
         """Append what a process printed to the file of its stream."""
         name = self._files.get(stream)
@@ -126,18 +131,22 @@ class ActivityLog:
     def _append(self, name: str, data: bytes) -> None:
         if not data:
             return
-        handle = self._handles.get(name)
-        if handle is None:
+        handle = self._handle(name)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+
+    def _handle(self, name: str) -> int:
+        if name not in self._handles:
             folder = self._host.log_dir(self._path, self._attempt)
             handle = self._handles[name] = _open(folder / name)
             if self._files is AGENT_FILES and os.fstat(handle).st_size:
                 # An agent has one process per attempt, so the text is that of an attempt that was killed.
-                data = (
+                note = (
                     self._record(RESTARTED) if name == PROGRESS else f"[podium] {RESTARTED.text}\n".encode()
-                ) + data
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
+                )
+                os.write(handle, note)
+        return self._handles[name]
 
 
 class CommandActivity:

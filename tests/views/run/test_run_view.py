@@ -33,6 +33,7 @@ from podium.views.run.builder import RunViewBuilder, run_view
 from podium.views.run.questions import with_state
 from podium.views.run.stored_text import has_texts_for, with_stored
 from podium.views.run.view import active, with_status
+from podium.views.run.why import first_sentence
 from tests.views.kit import CAST, SILENT, Told, conforms, tell
 
 
@@ -286,3 +287,15 @@ def test_a_copy_of_a_builder_goes_its_own_way(tmp_path: Path) -> None:
         builder.feed(told.events[number:])
         builder.leave()
         assert builder.view() == twin.view()
+
+
+def test_the_reason_of_a_program_with_a_traceback_is_its_exception() -> None:
+    message = (
+        "it ended with exit code 1 and no result:\nTraceback (most recent call last):\n"
+        '  File "x.py", line 1, in <module>\n    open("a", "w")\n    ^^^^\n'
+        "OSError: [Errno 30] Read-only file system: 'a'\n"
+    )
+
+    assert first_sentence(message) == (
+        "it ended with exit code 1 and no result: OSError: [Errno 30] Read-only file system: 'a'"
+    )

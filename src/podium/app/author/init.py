@@ -31,9 +31,9 @@ PURPOSES: Final[Mapping[str, Purpose]] = {
 CHANGE: Final = """\
 podium: 1
 name: change
-description: One change, planned, made, proven, judged, and landed after your yes.
+description: Plans, makes, tests and reviews one change, and lands it after your approval.
 inputs:
-  task: {{type: string, help: "What should be different afterwards."}}
+  task: {{type: string, help: "The change to make, in your own words."}}
 limits: {{usd: 5, time: 1h}}
 {workspace}{gates}
 steps:
@@ -60,6 +60,15 @@ steps:
 """
 
 
+LANGUAGE_NAMES: Final = {
+    "python": "Python",
+    "typescript": "TypeScript",
+    "javascript": "JavaScript",
+    "go": "Go",
+    "rust": "Rust",
+    "java": "Java",
+}
+"""As they are written in a sentence."""
 CiKind: TypeAlias = Literal["github", "gitlab"]
 CI_FILES: Final[Mapping[CiKind, tuple[Path, Path]]] = {
     "github": (Path(".github/workflows/podium.yml"), Path(".github/podium/pull_request_state")),
@@ -273,9 +282,11 @@ def _role(scan: Scan, tried: TriedGates) -> dict[Path, str]:
     """What an implementer of this project should know."""
     if not tried.gates:
         return {}
-    languages = " and ".join(language for language in languages_of(scan) if language != "make")
+    languages = " and ".join(LANGUAGE_NAMES.get(each, each) for each in languages_of(scan) if each != "make")
     about = f"This project is written in {languages}. " if languages else ""
-    text = f"system: |\n  {about}What proves a change here, to be run before you finish:\n"
+    text = (
+        f"system: |\n  {about}Run these checks before you finish; they decide whether a change is accepted:\n"
+    )
     for gate in tried.gates:
         place = f"in {gate.folder}: " if gate.folder else ""
         text += f"    {gate.name}: {place}{' '.join(gate.command.argv)}\n"

@@ -12,6 +12,7 @@ from podium.views.plain import as_text, encode_utf8
 from podium.views.run.labels import label_address, labelled, labelled_step, labels_in
 from podium.views.run.view import RunView, StepView, steps_named
 from podium.views.run.why import review_text
+from podium.views.text.costs import attempt_text
 
 PIECE: Final = 1 << 16
 ACTIVITY: Final = "progress.jsonl"
@@ -35,11 +36,13 @@ class LogFile(NamedTuple):
 
     label: str = ""
     """The step in the words of the author of the file, if they are others."""
+    tried: str = ""
+    """What the attempt is called: \"attempt 1, answer repair 1\"."""
 
     @property
     def title(self) -> str:
         step = self.label or self.step
-        where = f"{step} attempt {self.attempt}" if self.attempt else step
+        where = f"{step} {self.tried or f'attempt {self.attempt}'}" if self.attempt else step
         if self.is_activity:
             return f"{where}: activity"
         return f"{where}: {self.name if self.path is None else self.path.name}"
@@ -61,7 +64,14 @@ def log_files(
         logs = tuple(_followed(logs))
     elif failed:
         logs = (*_explanations(view, steps, labels), *logs)
-    return tuple(log._replace(label=label_address(Address(log.step), labels)) for log in logs)
+    repaired = {each.path: each.repaired for each in steps if each.repaired}
+    return tuple(
+        log._replace(
+            label=label_address(Address(log.step), labels),
+            tried=attempt_text(log.attempt, repaired.get(Address(log.step), ())),
+        )
+        for log in logs
+    )
 
 
 def _explanations(view: RunView, steps: tuple[StepView, ...], labels: Mapping[str, str]) -> Iterator[LogFile]:

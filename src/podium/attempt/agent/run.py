@@ -239,6 +239,8 @@ async def _run(
     program, parser = worker.adapter.prepare(request)
     signal = signal_of(attempt, workspace)
     on_output = output_listener(attempt, parser)
+    if program.streams_progress:
+        attempt.activity.announce()
 
     def adjust(launch: Launch) -> Launch:
         launch = replace(launch, stop=None if signal is None else signal.stop)

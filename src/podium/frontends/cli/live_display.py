@@ -212,8 +212,8 @@ class Live:
     def _retry(self, step: StepView, at: Millis) -> str:
         if step.replied:
             names = ", ".join(dict.fromkeys(step.replied))
-            return self._line(at, f"{step.path}: goes on with the reply of {names}")
-        if step.repairing:
+            return self._line(at, f"{step.path}: continues with the reply of {names}")
+        if step.attempts in step.repaired:
             return self._line(at, f"{step.path}: {attempt_label(step)}{_reason(step)}")
         return self._failure(step, at, step.tries - 1)
 

@@ -72,12 +72,20 @@ def in_project(
 
 def _move_to(then: str, project: Project, arguments: dict[str, Any]) -> None:
     """Without a run, the first word belongs to the argument after it."""
+    # Imported here, as in `opened_project`: its imports take time.
+    from podium.app.project import LATEST
+
     first, rest = arguments["run"], arguments[then]
     is_pair = isinstance(rest, tuple) and first is not None and "=" in first
     if rest and not is_pair:
         return
     heads = project.runtime.heads() if first is not None else ()
-    if first is None or first.startswith("@") or any(head.run.startswith(first) for head in heads):
+    if (
+        not first
+        or first.startswith("@")
+        or first in LATEST
+        or any(head.run.startswith(first) for head in heads)
+    ):
         parameter = next(each for each in click.get_current_context().command.params if each.name == then)
         if parameter.required:
             raise click.MissingParameter(param=parameter, param_type="argument")

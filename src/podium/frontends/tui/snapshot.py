@@ -138,7 +138,7 @@ def _numbered(folded: FoldedRun) -> Sequence[tuple[int, Event]]:
 def _question(shelf: Shelf, question: ShownQuestion) -> Iterator[str]:
     pending, proof, view = question.pending, question.evidence, question.run.view
     yield f"{pending.path} of {view.workflow} {view.run}"
-    yield f"{waits_for(pending)}, since {duration(max(0, wall_clock() - pending.since))}"
+    yield f"{waits_for(pending)}, waiting {duration(max(0, wall_clock() - pending.since))}"
     if pending.presence:
         yield "approving needs a passkey, in the browser"
     yield ""

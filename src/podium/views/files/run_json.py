@@ -150,7 +150,7 @@ def step_data(step: StepView, now: Millis) -> dict[str, Any]:
         "reused": step.reused or None,
         "stale": step.stale,
         "attempts": step.attempts,
-        "repairs": step.repairs,
+        "repairs": len(step.repaired),
         "started_at": iso(step.entered),
         "ended_at": iso_or_none(step.ended),
         "duration_s": duration_of(step, now) / 1000,

@@ -125,7 +125,7 @@ def _step(step: StepView, now: Millis) -> tuple[str, ...]:
     workers = fallback_text(step) if step.passed_over else workers_text(step) if len(step.workers) > 1 else ""
     words = (outcome_text(step), workers, step.done_by)
     outcome = "; ".join(filter(None, words))
-    attempts = attempts_text(step) if step.repairs else str(step.attempts or "")
+    attempts = attempts_text(step) if step.repaired else str(step.attempts or "")
     return f"`{step.path}`", _cell(outcome, 400), attempts, took, cost(step), _cell(step.why, len(step.why))
 
 

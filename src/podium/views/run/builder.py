@@ -249,8 +249,7 @@ class RunViewBuilder:
             case events.AttemptQueued():
                 step, is_repair = self._steps[event.path], event.why == "repair"
                 changes: dict[str, Any] = {
-                    "repairs": step.repairs + is_repair,
-                    "repairing": step.repairing + 1 if is_repair else 0,
+                    "repaired": (*step.repaired, *([step.attempts + 1] if is_repair else [])),
                     "replied": tuple(reply.to for reply in event.replies),
                 }
                 if event.why == "fallback":
@@ -280,7 +279,6 @@ class RunViewBuilder:
         match event:
             case events.RetryScheduled():
                 kind = "quota" if event.why == "quota" else "retry"
-                self._change(event.path, repairing=0)
                 self._wait(Pending(event.path, kind, event.at, event.due), "retrying")
             case events.WaitStarted():
                 self._wait(Pending(event.path, "wait", event.at, event.due), "waiting")

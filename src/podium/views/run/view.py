@@ -83,15 +83,13 @@ class StepView:
     """The attempt that its result is from; the next one may be running."""
     cause: Cause | None = None
     """Why it did not pass, or while it has not ended, why its last judged attempt failed."""
-    repairs: int = 0
-    """How many of its attempts were only asked to repair the form of an answer."""
+    repaired: tuple[int, ...] = ()
+    """The attempts that were only asked to repair the form of an answer."""
     about: str = ""
     """For a question or advice: the rule that it is about."""
-    repairing: int = 0
-    """How many answer repairs the newest attempt consists of; 0 if it is not a repair."""
     guidance: tuple[GuidanceView, ...] = ()
     replied: tuple[str, ...] = ()
-    """The members of the team with whose replies the newest attempt goes on."""
+    """The members of the team with whose replies the newest attempt continues."""
 
     if TYPE_CHECKING:
 
@@ -113,7 +111,7 @@ class StepView:
     @property
     def tries(self) -> int:
         """Its attempts without repairs of answers."""
-        return self.attempts - self.repairs
+        return self.attempts - len(self.repaired)
 
     @property
     def words(self) -> str:

@@ -31,6 +31,7 @@ _REASONS: Final = {
 }
 _LIMIT_MESSAGE: Final = re.compile(r'the limit on (\w+) of (?:the run|"(.*?)") is reached: ')
 _ADDED: Final = re.compile(r"\$?([\d.]+) (?:spent|of unknown cost|reserved|requested)")
+TRACEBACK: Final = "Traceback (most recent call last):"
 _DECISIONS: Final = {"reject": "rejected", "abort": "aborted", "fail": "failed"}
 
 
@@ -154,9 +155,17 @@ def first_sentence(text: str) -> str:
         return ""
     if not lines[0].endswith(":") or len(lines) == 1:
         return one_text(lines[0])
+    if lines[1].startswith(TRACEBACK):
+        return one_text(f"{lines[0]} {_raised(text)}")
     items = sum(line.startswith("- ") for line in lines)
     more = f" (and {items - 1} more)" if items > 1 else ""
     return one_text(f"{lines[0]} {lines[1].removeprefix('- ')}{more}")
+
+
+def _raised(text: str) -> str:
+    """The exception at the end of a traceback: its lines before are indented."""
+    lines = text.partition(TRACEBACK)[2].splitlines()[1:]
+    return next((line for line in lines if line.strip() and not line.startswith(" ")), TRACEBACK)
 
 
 def one_text(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from podium.views.format import dollars, plural
 from podium.views.plain import as_text, one_line
 from podium.views.run.view import AgentView, LimitView, RunView, StepView
@@ -26,7 +28,7 @@ def limit_text(limit: LimitView) -> str:
 def cost(item: StepView | AgentView) -> str:
     """The cost of a step or an agent; "" if it is zero."""
     if item.unknown_calls:
-        return f"{dollars(item.usd)} + unknown" if item.usd else "unknown"
+        return f"{dollars(item.usd)} + unknown" if item.usd else "cost unknown"
     return dollars(item.usd) if item.usd else ""
 
 
@@ -46,15 +48,22 @@ def outcome_text(step: StepView) -> str:
 
 def attempts_text(step: StepView) -> str:
     """The number of attempts; those that only repaired the form of an answer are named as such."""
-    repairs = f"{plural(step.repairs, 'answer repair')}" if step.repairs else ""
+    repairs = f"{plural(len(step.repaired), 'answer repair')}" if step.repaired else ""
     tries = plural(step.tries, "attempt") if step.tries > 1 or not repairs else ""
     return ", ".join(filter(None, (tries, repairs)))
 
 
 def attempt_label(step: StepView) -> str:
     """The newest attempt of a step: `attempt 2`, or `attempt 2, answer repair 1`."""
-    repair = f", answer repair {step.repairing}" if step.repairing else ""
-    return f"attempt {step.tries}{repair}"
+    return attempt_text(step.attempts, step.repaired)
+
+
+def attempt_text(attempt: int, repaired: Sequence[int]) -> str:
+    """An attempt by its number among those that are not answer repairs, which are counted apart."""
+    number, repair = attempt - sum(each <= attempt for each in repaired), 0
+    while attempt - repair in repaired:
+        repair += 1
+    return f"attempt {number}, answer repair {repair}" if repair else f"attempt {number}"
 
 
 def fallback_text(step: StepView) -> str:

@@ -52,9 +52,9 @@ def status_lines(
 def _question_lines(
     view: RunView, pending: Pending, now: Millis, paint: Paint, width: int | None
 ) -> Iterator[str]:
-    since = duration(max(0, now - pending.since))
+    waited = duration(max(0, now - pending.since))
     path = label_address(pending.path, labels_in(view))
-    yield f"  {view.workflow} {view.run}, {paint(path, 'bold')}: {waits_for(pending)}, since {since}"
+    yield f"  {view.workflow} {view.run}, {paint(path, 'bold')}: {waits_for(pending)}, waiting {waited}"
     yield from question_lines(view, pending, width)
 
 

@@ -266,8 +266,8 @@ def output_lines(view: RunView, width: int | None = None) -> Iterator[str]:
 
 
 def _times(pending: Pending, now: Millis) -> str:
-    since = f", since {duration(max(0, now - pending.since))}"
-    return since if pending.due is None else f"{since}, until {clock(pending.due)} UTC"
+    waited = f", waiting {duration(max(0, now - pending.since))}"
+    return waited if pending.due is None else f"{waited}, until {clock(pending.due)} UTC"
 
 
 def next_step_lines(view: RunView, paint: Paint, width: int | None = None) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,17 +80,28 @@ def command(
     if as_json:
         click.echo(json.dumps(proposal_data(proposal, written=written), indent=2))
     elif written:
+        say("wrote:", err=True)
         for path in proposal.files:
             click.echo(str(path))
-        say(f"next: podium validate {proposal.workflow}", err=True)
+        say("", err=True)
+        for line in _next_commands(proposal.workflow, template):
+            say(line, err=True)
     return 0
+
+
+def _next_commands(workflow: Path, template: str | None) -> Iterator[str]:
+    inputs = "" if template else ' -i task="..."'
+    doctor, run = f"podium doctor {workflow}", f"podium run {workflow}{inputs}"
+    width = max(len(doctor), len(run))
+    yield f"{doctor:<{width}}  to see whether it can run on this machine"
+    yield f"{run:<{width}}  to run it"
 
 
 def _write_ci(project: Path, ci: CiKind, *, yes: bool) -> int:
     files = ci_files(ci)
     for path in files:
         say(
-            f"{path} is there already and stays as it is" if (project / path).exists() else f"writes {path}",
+            f"{path} exists and is not changed" if (project / path).exists() else f"will write {path}",
             err=True,
         )
     if not yes and not _agreed():
@@ -124,7 +136,7 @@ def _proposal(project: Path, template: str | None, packs: tuple[str, ...] | None
 
 def _tell(proposal: Proposal, project: Path) -> None:
     """A summary that fits on a screen."""
-    say(f"languages: {', '.join(languages_of(proposal.scan)) or 'none that is known here'}", err=True)
+    say(f"languages: {', '.join(languages_of(proposal.scan)) or 'none recognized'}", err=True)
     for gate in proposal.tried.gates:
         place = f"in {gate.folder}, " if gate.folder else ""
         line = (
@@ -136,7 +148,10 @@ def _tell(proposal: Proposal, project: Path) -> None:
     if proposal.tried.copies:
         say(f"copied into workspaces: {', '.join(proposal.tried.copies)}", err=True)
     installed = [name for name, is_installed in proposal.agents.items() if is_installed]
-    say(f"agents: {', '.join(installed) or 'none is installed; see podium agents'}", err=True)
+    say(
+        f"agents: {', '.join(installed) or 'none installed; `podium agents` lists them with the command that installs each'}",
+        err=True,
+    )
     for pack in proposal.packs:
         if pack.selected or pack.because:
             why = f" ({pack.because} found)" if pack.because else ""
@@ -145,11 +160,11 @@ def _tell(proposal: Proposal, project: Path) -> None:
     others = [pack.name for pack in proposal.packs if not (pack.selected or pack.because)]
     say(f"other role packs, by --pack NAME: {', '.join(others)}", err=True)
     for path in proposal.existing:
-        say(f"{path} is there already and stays as it is", err=True)
+        say(f"{path} exists and is not changed", err=True)
     for path, text in proposal.files.items():
         before = (project / path).read_text("utf-8") if (project / path).exists() else ""
         lines = plural(len(text.splitlines()) - len(before.splitlines()), "line")
-        say(f"{'changes' if before else 'writes'} {path} ({lines})", err=True)
+        say(f"{'will add to' if before else 'will write'} {path} ({lines})", err=True)
     for line in proposal.open:
         say(f"open: {line}", err=True)
     if not proposal.files:

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 @click.command("approve", short_help="Approve what a run is waiting for.")
-@in_project(run="optional", open_only=True, waiting="answer")
+@in_project(
+    run="optional",
+    open_only=True,
+    waiting="answer",
+    then="step",
+)
 @click.argument("step", required=False, shell_complete=complete_question)
 @click.option("--action", metavar="WORD", help="Another action that the question offers; see `podium inbox`.")
 @click.option("--feedback", default="", metavar="WORDS", help="Text to pass on with the answer.")

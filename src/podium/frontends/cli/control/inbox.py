@@ -106,8 +106,8 @@ def _cut(line: str) -> str:
 def _lines(question: Question, paint: Paint) -> Iterator[str]:
     view, labels = labelled(question.view), labels_in(question.view)
     pending = labelled_question(question.pending, labels)
-    since = duration(max(0, wall_clock() - pending.since))
-    yield f"{paint(pending.path, 'bold')} of {view.workflow} {view.run}: {waits_for(pending)}, since {since}"
+    waited = duration(max(0, wall_clock() - pending.since))
+    yield f"{paint(pending.path, 'bold')} of {view.workflow} {view.run}: {waits_for(pending)}, waiting {waited}"
     yield from question_lines(view, pending, terminal_width())
     if question.root != project_root(Path.cwd()):
         yield f"    in {question.root}"

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 @click.command("reject", short_help="Reject what a run is waiting for, with a reason.")
-@in_project(run="optional", open_only=True, waiting="answer")
+@in_project(
+    run="optional",
+    open_only=True,
+    waiting="answer",
+    then="step",
+)
 @click.argument("step", required=False, shell_complete=complete_question)
 @click.option(
     "--feedback", default="", metavar="WORDS", help="Reason, passed to the agent that does the work again."

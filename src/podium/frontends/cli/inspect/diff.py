@@ -36,7 +36,8 @@ def command(project: Project, run: RunId, step: str | None, stat: bool, as_json:
     implement#1/owner, selects exactly what it asks about.
 
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest. STEP is a name (its
-    last visit) or an address such as implement~2; implement~1 is the first visit.
+    last visit) or an address such as implement~2; implement~1 is the first visit. `podium diff STEP` is about
+    the newest run.
     """
     view = project.queries.show(run)
     change = change_of(view, step)

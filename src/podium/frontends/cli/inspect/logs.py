@@ -42,7 +42,8 @@ def command(
     """Print the stored files of a run's attempts: prompts, answers and output.
 
     RUN is an id, a prefix of one, or @2 for the second newest run; default: the newest. STEP is a name (all its
-    visits, with nested steps and gates) or an address such as implement~2 or implement#1/tests.
+    visits, with nested steps and gates) or an address such as implement~2 or implement#1/tests; `podium logs STEP`
+    is about the newest run.
     """
     content = _content(project, run, step, following=following, failed=failed)
     if as_json:
