@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from podium.attempt.host import Host
 from podium.attempt.network import proxy_env
-from podium.attempt.workspace.toolchain import path_outside, without_editable
+from podium.attempt.workspace.toolchain import MODULES, can_be_lent, path_outside, without_editable
 from podium.core.expressions.nodes import Names
 from podium.core.expressions.templates import fill
 from podium.core.expressions.values import Meter, as_text
@@ -219,8 +219,7 @@ def _bound(sandbox: SandboxSettings, name: str) -> int:
     return DEFAULT_BOUNDS[name] if declared is None else int(declared)
 
 
-_MODULES: Final = "node_modules"
-_VITE: Final = f"{_MODULES}/.vite-temp"
+_VITE: Final = f"{MODULES}/.vite-temp"
 """Where vite and vitest write their configuration before they load it; they leave the folder there."""
 
 
@@ -231,15 +230,15 @@ def _mounts(host: Host, step: Step, workspace: Workspace) -> Iterator[Mount]:
     # A command in the project itself may install packages; in a workspace the user's toolchain is only lent.
     changeable = host.toolchain if workspace.kind == "project" else ()
     for name in dict.fromkeys((*workspace.links, *changeable)):
-        # An earlier process may have put a link there, which would redirect the mount.
-        if _is_folder(workspace.folder, name):
+        # An earlier process may have put a link at either place, which would redirect the mount.
+        if _is_folder(workspace.folder, name) and can_be_lent(host.project, name):
             yield Mount(
                 host.project / name,
                 workspace.mount_path / name,
                 writable=name not in workspace.links,
                 origin="lent",
             )
-    if _MODULES in workspace.links and not judges and _is_folder(host.project, _VITE):
+    if MODULES in workspace.links and not judges and _is_folder(host.project, _VITE):
         yield Mount(_new_folder(workspace.tmp), workspace.mount_path / _VITE, writable=True)
     if workspace.has_history and _is_folder(workspace.folder, ".git"):
         yield Mount(workspace.folder / ".git", workspace.mount_path / ".git")

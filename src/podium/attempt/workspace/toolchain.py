@@ -23,7 +23,10 @@ from podium.ports.sandbox import SandboxLevel
 from podium.process.host_programs import path_without
 
 VENVS: Final = (".venv", "venv")
-FOLDERS: Final = (*VENVS, "node_modules")
+MODULES: Final = "node_modules"
+FOLDERS: Final = (*VENVS, MODULES)
+_ENVIRONMENTS: Final = ("pyvenv.cfg", "conda-meta")
+"""What a virtual environment has."""
 MOUNTS_IN_PLACE: Final[frozenset[SandboxLevel]] = frozenset({"bubblewrap", "container"})
 
 # Programs that look for an environment by themselves, or start others that do.
@@ -46,7 +49,23 @@ def find_toolchain(project: Path, path: str) -> tuple[str, ...]:
         os.path.relpath(venv, project) for venv in _venvs(project, path) if venv.is_relative_to(project)
     )
     names = dict.fromkeys((*FOLDERS, *on_path))
-    return tuple(name for name in names if name != "." and (project / name).is_dir())
+    return tuple(name for name in names if name != "." and can_be_lent(project, name))
+
+
+def can_be_lent(project: Path, name: str) -> bool:
+    """Whether a folder of the project is a toolchain, or a link of the user to one.
+
+    A step that works in the project itself may have made a link to any folder of the user, which a sandbox would show.
+    """
+    place = project / name
+    if any((project / above).is_symlink() for above in Path(name).parents[:-1]):
+        return False
+    if not place.is_symlink():
+        return place.is_dir()
+    target = Path(resolved(str(place)))
+    if place.name == MODULES:
+        return target.name == MODULES and target.is_dir()
+    return any((target / mark).exists() for mark in _ENVIRONMENTS)
 
 
 def path_outside(project: Path, path: str, toolchain: Iterable[str]) -> str:
@@ -72,7 +91,7 @@ def toolchain_folders(
         name
         for name in names
         if not is_tracked(name)
-        and (project / name).is_dir()
+        and can_be_lent(project, name)
         and (level in MOUNTS_IN_PLACE or not is_editable(project / name, project))
     )
 
@@ -82,7 +101,7 @@ def link(source: Path, target: Path) -> None:
 
     Through a plain link `node_modules/pkg -> ../packages/pkg` would lead back to the user's files.
     """
-    if source.name == "node_modules" and any(_inner_links(source)):
+    if source.name == MODULES and any(_inner_links(source)):
         _mirror(source, target)
     else:
         target.symlink_to(source)
