@@ -9,6 +9,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import anyio
 import pytest
@@ -18,9 +19,17 @@ from podium.adapters.sandboxes.select import sandbox_of_level
 from podium.errors import ConfigurationError
 from podium.git.workdir.folder import give_ownership
 from podium.ports.sandbox import Sandbox, SandboxPolicy
+from podium.process.launch import Launch
 from podium.testing.sandbox_contract import SandboxContract
 from tests.e2e.kit import closing, new_project
-from tests.security.containers import IMAGE, PYTHON_IMAGE, made_image, ordinary_storage, python_mounts
+from tests.security.containers import (
+    IMAGE,
+    PYTHON_IMAGE,
+    made_image,
+    made_python_image,
+    ordinary_storage,
+    python_mounts,
+)
 from tests.security.kit import as_ordinary_user, podium_as
 
 pytestmark = pytest.mark.security
@@ -133,6 +142,48 @@ def test_an_image_that_is_not_there_is_refused_with_the_words_of_the_engine() ->
 
     with pytest.raises(ConfigurationError, match="no-such-image"):
         sandbox_of_level("container", "localhost/no-such-image:1")
+
+
+STEERING: Final = {"CONTAINERS_CONF": "/nonexistent", "XDG_RUNTIME_DIR": "/nonexistent", "GODEBUG": "x"}
+
+
+@pytest.mark.req("R182", "R184")
+def test_variables_of_a_step_are_set_inside_and_do_not_steer_the_engine_outside(tmp_path: Path) -> None:
+    """The engine runs with the rights of the user: a library that it loads would be outside of every sandbox."""
+    if made_python_image() != PYTHON_IMAGE:
+        pytest.skip(made_python_image())
+    given = {**STEERING, "PLAIN": "a b"}
+    step = {
+        "run": ["sh", "-c", "echo " + " ".join(f"{name}=${name}" for name in given)],
+        "env": [f"{name}={value}" for name, value in given.items()],
+    }
+    sandbox = {"level": "container", "image": PYTHON_IMAGE}
+    flow = {"podium": 1, "name": "steer", "sandbox": sandbox, "steps": {"it": step}}
+    with closing(new_project(tmp_path / "place", {"workflow.yaml": json.dumps(flow)})) as project:
+        done = project.podium("run", "workflow.yaml", "--json")
+
+        assert done.code == 0, done.err + done.out
+        ended = next(event for event in project.events(project.run_id()) if event["type"] == "AttemptEnded")
+        assert ended["result"]["text"].strip() == " ".join(f"{name}={value}" for name, value in given.items())
+
+
+@pytest.mark.req("R182", "R184")
+def test_the_engine_itself_loads_no_library_that_a_step_names(tmp_path: Path) -> None:
+    engine = tmp_path / "podman"
+    engine.write_text(f'#!/bin/sh\nenv > {tmp_path}/env-$1\nprintf "%s\\n" "$@" > {tmp_path}/words-$1\n')
+    engine.chmod(0o755)
+    env = {**STEERING, "LD_PRELOAD": "/p/lib.so", "LD_LIBRARY_PATH": "/p", "TMPDIR": "/p", "TOKEN": "secret"}
+    launch = Launch(argv=("true",), cwd=tmp_path, env=env, marker="engine", timeout_s=30)
+
+    anyio.run(ContainerSandbox(Engine(engine), "image").run, launch, SandboxPolicy())
+
+    seen = (tmp_path / "env-run").read_text().splitlines()
+    words = (tmp_path / "words-run").read_text().splitlines()
+    names = {line.partition("=")[0] for line in seen}
+    assert not names & (env.keys() - {"TOKEN"})
+    assert "TOKEN=secret" in seen
+    assert {f"--env={name}={value}" for name, value in env.items() if name != "TOKEN"} <= set(words)
+    assert "--env=TOKEN" in words, "a value that is secret is not shown to other users"
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "container"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import secrets
 import tempfile
@@ -52,6 +53,13 @@ ABANDONED_AFTER: Final = "24h"
 """A container that is older was left by a process that was killed: no attempt takes so long."""
 _OWN: Final = ("PATH", "HOME")
 """Variables that are not taken from the engine's environment: PATH is the image's, HOME is passed explicitly."""
+_STEERS_ENGINE: Final = re.compile(
+    r"LD_.*|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|MALLOC_.*|NLSPATH|RES_OPTIONS|LOCALDOMAIN|HOSTALIASES"
+    r"|GO(?:DEBUG|GC|MAXPROCS|MEMLIMIT|TRACEBACK|COVERDIR)|TMPDIR|XDG_.*|_?CONTAINERS?_.*|BUILDAH_.*|STORAGE_(?:DRIVER|OPTS)"
+    r"|DOCKER_(?:API_VERSION|CERT_PATH|CONFIG|CONTENT_TRUST.*|CONTEXT|CUSTOM_HEADERS|DEFAULT_PLATFORM|HOST|TLS.*)"
+    r"|NOTIFY_SOCKET|LISTEN_.*|DBUS_.*|CONMON.*|NETAVARK.*|CNI_.*"
+)
+"""Variables by which a step could make the engine, outside of the container, load a library or use other settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +243,13 @@ async def _main_process(engine: Engine, name: str, launch: Launch) -> int | None
 def _engine_launch(launch: Launch, argv: tuple[str, ...]) -> Launch:
     """The launch with the user's own HOME, where an engine without a service has its images."""
     home = os.path.expanduser("~")  # noqa: PTH111  # never fails, unlike Path.home()
-    env = {**launch.env, "HOME": home, "PATH": host_path()}
+    env = {name: value for name, value in launch.env.items() if not _steers_engine(name)}
+    env |= {"HOME": home, "PATH": host_path()}
     return replace(launch, argv=argv, env=env, cwd=Path("/"), limits=None)
+
+
+def _steers_engine(name: str) -> bool:
+    return _STEERS_ENGINE.fullmatch(name) is not None
 
 
 def _command(engine: Engine) -> tuple[str, ...]:
@@ -268,7 +281,10 @@ def _options(policy: SandboxPolicy, launch: Launch, *, name: str) -> Iterator[st
     if policy.cpus is not None:
         yield f"--cpus={policy.cpus:g}"
     # By name only: the engine takes the values from its own environment, because arguments are visible to all users.
-    yield from (f"--env={variable}" for variable in (*launch.env, MARKER_VARIABLE) if variable not in _OWN)
+    names = (name for name in (*launch.env, MARKER_VARIABLE) if name not in _OWN)
+    yield from (
+        f"--env={name}={launch.env[name]}" if _steers_engine(name) else f"--env={name}" for name in names
+    )
     if "HOME" in launch.env:
         yield f"--env=HOME={launch.env['HOME']}"
     mounts = (*policy.mounts, *(Mount(folder, folder, writable=True) for folder in policy.writable))
