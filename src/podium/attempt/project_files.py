@@ -19,6 +19,7 @@ from podium.core.model import Agent, Command, Step
 from podium.core.types import Address
 from podium.errors import ConfigurationError
 from podium.files.project_paths import STATE_DIR
+from podium.git.trees.ignore import MAX_BYTES as MAX_RULES
 from podium.git.trees.ignore import is_ignored, parse_rules
 
 MAX_FILES: Final = 20_000
@@ -80,7 +81,7 @@ def _listing(host: Host) -> dict[str, str]:
 def _files(host: Host) -> Iterator[tuple[str, Path]]:
     root = host.project
     ignore = root / ".gitignore"
-    own = parse_rules(ignore.read_bytes()) if ignore.is_file() and not ignore.is_symlink() else ()
+    own = parse_rules(_beginning(ignore)) if ignore.is_file() and not ignore.is_symlink() else ()
     rules = {"": own}
     for top, folders, names in os.walk(root):
         below = Path(top).relative_to(root).as_posix().removeprefix(".")
@@ -93,6 +94,11 @@ def _files(host: Host) -> Iterator[tuple[str, Path]]:
         for name in (*sorted(names), *links):
             if not is_ignored(below, name, is_folder=False, rules=rules, outer=NOT_COUNTED):
                 yield (f"{below}/{name}" if below else name), Path(top, name)
+
+
+def _beginning(rules: Path) -> bytes:
+    with rules.open("rb") as file:
+        return file.read(MAX_RULES)
 
 
 def _digest(place: Path) -> str:

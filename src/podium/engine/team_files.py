@@ -65,7 +65,8 @@ class TeamFiles:
             # Without the step: the layout has one folder for each name, as agents/qa/inbox.
             short = {f"{path.partition('/')[2]}": text for path, text in files.items()}
             for folder in self._inboxes(self._shared, whole=False):
-                folder.mkdir(parents=True, exist_ok=True)
+                if not _leads_out(folder, self._shared):
+                    folder.mkdir(parents=True, exist_ok=True)
             _write_all(self._shared, short)
 
     def collect(self) -> Iterator[DroppedNote]:
@@ -79,7 +80,9 @@ class TeamFiles:
     def _places(self, step: Address, name: str) -> Iterator[Path]:
         yield self._own / step.replace("/", "+") / name
         if self._shared is not None:
-            yield self._shared / name
+            place = self._shared / name
+            if not any(_leads_out(each, self._shared) for each in (place / "inbox", place / TAKEN_UP)):
+                yield place
 
     def _inboxes(self, top: Path, *, whole: bool = True) -> Iterator[Path]:
         for step, names in self._members.items():
@@ -97,6 +100,7 @@ def _members(workflow: Workflow) -> Iterator[tuple[Address, tuple[str, ...]]]:
 
 
 def _shared(project: Path, named: str) -> Path | None:
+    """The folder of the project for the mailboxes, after all links."""
     try:
         return inside(project, named)
     except PathViolation:
@@ -123,7 +127,9 @@ def _write_all(top: Path, files: dict[str, str]) -> None:
     """Write what differs and remove our own files that are no longer there; files of people stay."""
     for path, text in files.items():
         place, data = top / path, encode_utf8(text)
-        if _content(place) != data:
+        if _leads_out(place.parent, top.resolve()):
+            continue
+        if _content(place, len(data)) != data:
             place.parent.mkdir(parents=True, exist_ok=True)
             atomic.write(place, data)
     for folder in FOLDERS:
@@ -132,11 +138,18 @@ def _write_all(top: Path, files: dict[str, str]) -> None:
                 place.unlink(missing_ok=True)
 
 
-def _content(path: Path) -> bytes | None:
+def _content(path: Path, most: int = MOST_BYTES) -> bytes | None:
+    """The beginning of a file, with one byte more than it may have."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most + 1)
     except OSError:
         return None
+
+
+def _leads_out(folder: Path, top: Path) -> bool:
+    """Whether a link, which a step in the project may have made, leads to another place."""
+    return not folder.resolve().is_relative_to(top)
 
 
 def _dropped(place: Path, to: Address) -> Iterator[DroppedNote]:
@@ -148,7 +161,7 @@ def _dropped(place: Path, to: Address) -> Iterator[DroppedNote]:
         return
     for name in new:
         folder.mkdir(mode=0o700, exist_ok=True)
-        data = (inbox / name).read_bytes()[: MOST_BYTES + 1]
+        data = _content(inbox / name) or b""
         digest = hashlib.sha256(data, usedforsecurity=False).hexdigest()[:32]
         (inbox / name).replace(folder / f"{digest}.md")
     for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():

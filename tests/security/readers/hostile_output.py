@@ -115,10 +115,11 @@ git("init", "-q")
 (root / "Makefile").write_text("test:\\n\\ttrue\\n")
 git("add", "-A")
 git("commit", "-qm", "1")
-def work(name, size):
+def work(name, size=0, content=b""):
     before = git("rev-parse", "HEAD")
-    (root / name).touch()
-    os.truncate(root / name, size)
+    (root / name).write_bytes(content)
+    if size:
+        os.truncate(root / name, size)
     git("add", "-A")
     git("commit", "-qm", "2")
     store = root.with_name(root.name + "-store")
@@ -133,6 +134,18 @@ def judge(runner, repository, before, now):
 WORK_CASES: Final = {
     "work: a large file of code": (WORK + 'made = work("app.py", 200 << 20)', 'judge("pytest", *made)'),
     "work: a large manifest": (WORK + 'made = work("Cargo.toml", 200 << 20)', 'judge("cargo", *made)'),
+    "work: spaces and lines": (
+        WORK + 'made = work("app.rs", content=b" \\n" * (1 << 20))',
+        'judge("cargo", *made)',
+    ),
+    "work: spaces and lines of a script": (
+        WORK + 'made = work("app.test.js", content=b" \\n" * (1 << 20))',
+        'judge("vitest", *made)',
+    ),
+    "work: a deep manifest": (
+        WORK + 'made = work("Cargo.toml", content=b"a = " + b"[" * (1 << 20))',
+        'judge("cargo", *made)',
+    ),
     "work: a large Makefile": (
         WORK + 'work("Makefile", 200 << 20); made = work("app.py", 1)',
         'judge("pytest", *made)',
@@ -144,7 +157,18 @@ import os, tempfile
 from pathlib import Path
 from podium.errors import PodiumError
 from podium.adapters.agents.claude.session_file import without_totals
+from types import SimpleNamespace
 from podium.adapters.exporters.gates.folder import _read as read_gate
+from podium.adapters.exporters.gates.shared_folder import SharedFolder
+from podium.app.author.detect_python import _project
+from podium.attempt.command.printed.totals import executed_by_any, says_none
+from podium.attempt.project_files import _files as _project_files
+from podium.context.resolve.rust import _tables
+from podium.engine.team_files import _dropped
+from podium.workflow.test_gates.files import has_inline_tests, has_other_code, imports_any
+from podium.workflow.test_gates.manifests import is_steered
+from podium.workflow.test_gates.named_files import folders_named_by_settings
+from podium.workflow.test_gates.programs import programs_behind
 from podium.app.archive.check_export import check_export
 from podium.app.author.detect import Files
 from podium.app.author.role_packs import _files
@@ -183,6 +207,23 @@ MORE_CASES: Final = {
     "claude session: many short suspects": (MORE, 'without_totals(b"\\\\u00\\n" * (6 * MEGA))'),
     "claude session: many parsed lines": (MORE, 'without_totals((b\'{"a":"\\\\u0041","b":[\' + b"{}," * 500 + b"{}]}\\n") * 18_000)'),
     "claude session: one deep line": (MORE, 'without_totals(b\'{"type":"cost-state","x":\' + b"[" * (8 * MEGA))'),
+    "manifest: deep": (MORE, 'assert is_steered("Cargo.toml", b"[package]", b"a = " + b"[" * MEGA)'),
+    "manifest: a key of many parts": (MORE, 'assert is_steered("Cargo.toml", b"[package]", b"a." * 500_000 + b"b = 1")'),
+    "manifest: many keys": (MORE, 'is_steered("Cargo.toml", b"[package]", b"".join(b"k%d = 1\\n" % n for n in range(300_000)))'),
+    "manifest: a deep table": (MORE, 'is_steered("Cargo.toml", b"[package]", b"[" + b"a." * 2000 + b"b]\\n" + b"".join(b"[a%d]\\n" % n for n in range(300_000)))'),
+    "pyproject.toml: deep": (MORE, 'made("pyproject.toml", content=b"a = " + b"[" * MEGA); assert _project(Files(folder)) == {}'),
+    "pyproject.toml: a key of many parts": (MORE, 'made("pyproject.toml", content=b"a." * 500_000 + b"b = 1"); assert _project(Files(folder)) == {}'),
+    "crate: many keys": (MORE, 'assert _tables(b"".join(b"k%d = 1\\n" % n for n in range(300_000))) == ({}, {})'),
+    "project outside git: a sparse .gitignore": (MORE, 'made(".gitignore", 4 * GIGA); list(_project_files(SimpleNamespace(project=folder)))'),
+    "mailbox: a sparse file": (MORE, 'made("inbox/a.md", 4 * GIGA); assert list(_dropped(folder, "x")) == []'),
+    "mailbox: a pipe": (MORE, '(folder / "inbox").mkdir(); os.mkfifo(folder / "inbox/a.md"); assert list(_dropped(folder, "x")) == []'),
+    "shared folder: a sparse record": (MORE, 'made(".workflow/audit/.w.run", 2 * GIGA); SharedFolder(folder, "r", "w").is_ours()'),
+    "shared folder: a pipe": (MORE, 'made(".workflow/audit/x"); os.mkfifo(folder / ".workflow/audit/.w.run"); SharedFolder(folder, "r", "w").is_ours()'),
+    "settings: many words in a project of many folders": (MORE, 'text = b"".join(b"a%d/b " % n for n in range(30_000)); folders_named_by_settings(["pytest.ini"], {f"x{n}" for n in range(100_000)}, lambda _: text)'),
+    "imports: spaces and lines": (MORE, 'imports_any(b" \\n" * (2 * MEGA), ["a.py"])'),
+    "code: spaces and lines": (MORE, '[has_other_code(name, b" \\n" * (2 * MEGA)) for name in ("a.py", "a.js")]; [has_inline_tests(name, b" \\n" * MEGA) for name in ("a.py", "a.rs")]'),
+    "programs: spaces and lines": (MORE, 'programs_behind(("make", "test"), "", ["Makefile", "tools/a.py"], {"Makefile": b"test:\\n\\tpython tools/a.py\\n", "tools/a.py": b" \\n" * MEGA}.__getitem__)'),
+    "totals: spaces and lines": (MORE, 'says_none(" \\n" * (MEGA // 2)); executed_by_any(" \\n" * (MEGA // 2))'),
     "gate file: a pipe": (MORE, 'os.mkfifo(folder / "approve"); assert read_gate(folder / "approve", "approve") is None'),
     "gate file: a sparse file": (MORE, 'assert read_gate(made("approve", 4 * GIGA), "approve") is None'),
     "gate file: deep": (MORE, 'assert read_gate(made("approve.json", content=b"[" * MEGA), "approve") is None'),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from podium.files import bounded_toml
 
 if TYPE_CHECKING:
     from podium.app.author.detect import Files
@@ -76,8 +77,8 @@ def generated_files(files: Files) -> tuple[tuple[str, str], ...]:
 
 def _project(files: Files) -> dict[str, Any]:
     try:
-        return tomllib.loads(files.text("pyproject.toml"))
-    except tomllib.TOMLDecodeError:
+        return bounded_toml.loads(files.text("pyproject.toml"))
+    except ValueError:
         return {}
 
 

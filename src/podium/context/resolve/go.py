@@ -10,7 +10,7 @@ from typing import Final
 
 from podium.context.facts import FileFacts, ImportFact
 
-_MODULE: Final = re.compile(r"^\s*module\s+\"?([^\s\"]+)", re.MULTILINE)
+_MODULE: Final = re.compile(r"^[ \t]*module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 class GoResolver:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from posixpath import dirname, join, normpath
 from typing import Any
 
 from podium.context.facts import ImportFact
+from podium.files import bounded_toml
 
 
 class RustResolver:
@@ -122,8 +122,8 @@ class RustResolver:
 
 def _tables(content: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     try:
-        document = tomllib.loads(content.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+        document = bounded_toml.loads(content.decode("utf-8", "replace"))
+    except ValueError:
         return {}, {}
     package, library = document.get("package"), document.get("lib")
     return (

@@ -105,8 +105,8 @@ def is_stub(path: str, was_there: Callable[[str], bool]) -> bool:
 INLINE_RUNNERS: Final = ("cargo", "go", "pytest", "unittest", "vitest")
 """Runners that may run tests inside the code under test, or whose manifest also says which tests there are."""
 _INLINE: Final = {
-    ".rs": re.compile(rb"#\[(?:\w+::)*test\b|#\[cfg\(test\)\]|^\s*//[/!]\s*```", re.MULTILINE),
-    ".py": re.compile(rb"^\s*>>> ", re.MULTILINE),
+    ".rs": re.compile(rb"#\[(?:\w+::)*test\b|#\[cfg\(test\)\]|^[ \t]*//[/!][ \t]*```", re.MULTILINE),
+    ".py": re.compile(rb"^[ \t]*>>> ", re.MULTILINE),
     **dict.fromkeys((".js", ".ts", ".mjs", ".mts", ".jsx", ".tsx"), re.compile(rb"import\.meta\.vitest")),
 }
 
@@ -126,11 +126,11 @@ def has_inline_tests(path: str, content: bytes) -> bool:
 
 _OTHER_CODE: Final = {
     ".py": re.compile(
-        rb"^(?:async\s+)?def\s+(?!test)|^class\s+(?!Test)(?!\w+\([^)\n]*TestCase)|^\s*>>> ", re.MULTILINE
+        rb"^(?:async\s+)?def\s+(?!test)|^class\s+(?!Test)(?!\w+\([^)\n]*TestCase)|^[ \t]*>>> ", re.MULTILINE
     ),
     **dict.fromkeys(
         (".js", ".ts", ".mjs", ".mts", ".cjs", ".cts", ".jsx", ".tsx"),
-        re.compile(rb"^\s*(?:export\b|module\.exports\b|exports\.)|import\.meta\.vitest", re.MULTILINE),
+        re.compile(rb"^[ \t]*(?:export\b|module\.exports\b|exports\.)|import\.meta\.vitest", re.MULTILINE),
     ),
 }
 
@@ -143,7 +143,7 @@ def has_other_code(path: str, content: bytes) -> bool:
 
 SCRIPTS: Final = (".py", ".js", ".ts", ".mjs", ".mts", ".cjs", ".cts", ".jsx", ".tsx")
 _IMPORTS: Final = re.compile(
-    rb"^\s*(?:from|import)\s+([\w., ]+)|[\"'](\.\.?/[^\"'\n]{0,400})[\"']", re.MULTILINE
+    rb"^[ \t]*(?:from|import)\s+([\w., ]+)|[\"'](\.\.?/[^\"'\n]{0,400})[\"']", re.MULTILINE
 )
 
 

@@ -6,10 +6,11 @@ only if something else in them has, or if a dependency that was there leads to a
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
+
+from podium.files import bounded_toml
 
 _DEPENDENCIES: Final = ("dependencies", "dev-dependencies", "build-dependencies")
 _UNIMPORTANT: Final = frozenset(
@@ -27,7 +28,7 @@ def is_steered(path: str, before: bytes | None, now: bytes | None) -> bool:
     try:
         if PurePosixPath(path).name == "go.mod":
             return _go(before) != _go(now)
-        earlier, later = (tomllib.loads(text.decode()) for text in (before, now))
+        earlier, later = (bounded_toml.loads(text.decode()) for text in (before, now))
     except ValueError:
         return True
     return _cargo(earlier, earlier) != _cargo(later, earlier)

@@ -131,7 +131,7 @@ def files_of_setup(
 
 
 _BESIDE: Final = re.compile(
-    r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s{0,20}[\"']\./([^\"'\n]{1,400})[\"']|^\s*(?:from|import)\s+\.?(\w+)",
+    r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s{0,20}[\"']\./([^\"'\n]{1,400})[\"']|^[ \t]*(?:from|import)\s+\.?(\w+)",
     re.MULTILINE,
 )
 _ENDINGS: Final = ("", ".js", ".mjs", ".cjs", ".ts", ".py")

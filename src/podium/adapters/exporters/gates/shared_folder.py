@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import Final
 
 from podium.adapters.exporters.gates.layout import FOLDER
+from podium.errors import PathViolation
 from podium.files import atomic
+from podium.files.inside import read_file
 from podium.views.plain import encode_utf8
 
 AUDIT: Final = "audit"
 SPECS: Final = "specs"
 IGNORED: Final = "# Podium writes these files.\n*\n"
 MODE: Final = 0o644
+MOST_BYTES: Final = 16 << 20
+"""Of a file that was there; a longer one is written anew."""
 
 
 class SharedFolder:
@@ -47,7 +51,7 @@ class SharedFolder:
         self._put(self._record.relative_to(self.folder).as_posix(), "\n".join((self._run, *texts, "")))
 
     def _recorded(self) -> list[str]:
-        lines = self._record.read_text("utf-8", "replace").split("\n") if self._record.is_file() else []
+        lines = _text(self._record).split("\n")
         return [line for line in lines if not Path(line).is_absolute() and ".." not in line][:-1] or [""]
 
     def _put(self, name: str, text: str) -> None:
@@ -67,8 +71,15 @@ class SharedFolder:
 
     def _with_earlier(self, name: str, text: str) -> str:
         path = self.folder / name
-        lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
-        earlier = [line for line in lines if not line.startswith(f"{self._run} ")]
+        earlier = [line for line in _text(path).splitlines() if not line.startswith(f"{self._run} ")]
         return "".join(
             f"{line}\n" for line in (*earlier, *(f"{self._run} {line}" for line in text.splitlines()))
         )
+
+
+def _text(path: Path) -> str:
+    """A file that an earlier run wrote; empty if there is none."""
+    try:
+        return read_file(path, MOST_BYTES).decode("utf-8", "replace")
+    except (OSError, PathViolation):
+        return ""

@@ -13,26 +13,26 @@ _TOTALS: Final = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         r"(?:^|[\s=])(\d+) (?:passed|failed|xfailed|xpassed)\b(?=.* in [\d.]+s)",  # pytest
-        r"^\s*(\d+) (?:passing|failing)\b",  # mocha
+        r"^[ \t]*(\d+) (?:passing|failing)\b",  # mocha
         r"Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: \d+$",  # Maven
         r"^(\d+) examples?, \d+ failures?",  # rspec
         r"^(?:OK \((\d+) tests?|Tests: (\d+), Assertions:)",  # phpunit
         r"^\d+% tests passed, \d+ tests failed out of (\d+)$",  # ctest
         r"^Files=\d+, Tests=(\d+),",  # prove
         r"^(?:not )?ok \d+\b",  # TAP
-        r"^\s*(\d+) (?:pass|fail)$",  # bun
+        r"^[ \t]*(\d+) (?:pass|fail)$",  # bun
     )
 )
 _NONE: Final = re.compile(
-    r"^(?:#|ℹ) tests 0$|^1\.\.0\b|^Ran 0 tests\b|\bno tests ran\b|\bcollected 0 items\b|^\s*0 passing\b|^0 examples,"
+    r"^(?:#|ℹ) tests 0$|^1\.\.0\b|^Ran 0 tests\b|\bno tests ran\b|\bcollected 0 items\b|^[ \t]*0 passing\b|^0 examples,"
     r"|\bNo tests? (?:files? )?found\b|\bNo tests were found\b|^Tests run: 0,|\bNo tests executed\b|^running 0 tests$",
     re.MULTILINE,
 )
 """What runners print if there was nothing to execute."""
-_SUMMARY: Final = re.compile(r"^\s*Tests:?\s+(.*\b(?:passed|failed)\b.*)$", re.MULTILINE)
+_SUMMARY: Final = re.compile(r"^[ \t]*Tests:?\s+(.*\b(?:passed|failed)\b.*)$", re.MULTILINE)
 """Of jest and vitest."""
 _RESULT: Final = re.compile(r"(\d+) (?:passed|failed)\b")
-_GO_FAILED: Final = re.compile(r"^\s*--- FAIL: ", re.MULTILINE)
+_GO_FAILED: Final = re.compile(r"^[ \t]*--- FAIL: ", re.MULTILINE)
 
 
 def executed_by_any(output: str, runner: str = "other") -> int | None:
