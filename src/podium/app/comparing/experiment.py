@@ -8,25 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from podium.app.author.load import load_workflow
-from podium.app.comparing.perform import OpenProject, perform
-from podium.app.comparing.suite import Arm, Suite
+from podium.app.comparing.perform import Circumstances, OpenProject, perform
+from podium.app.comparing.suite import Suite
 from podium.app.comparing.trials import Experiment, PlannedTrial, TrialResult, write_result
-from podium.app.values import parse_settings
 from podium.errors import ConfigurationError
 
 SLACK: Final = 1e-9
-
-
-def worst_of(arm: Arm, user_dir: Path | None) -> float:
-    """The most that one trial of an arm may cost; raises for an arm whose workflow is invalid or has no limit."""
-    workflow = load_workflow(arm.workflow, user_dir=user_dir, settings=parse_settings(arm.words)).workflow
-    if workflow.limits.usd is None:
-        raise ConfigurationError(
-            f"arm {arm.name}: {arm.workflow.name} has no limits.usd, so the experiment has no worst case",
-            hint="write limits: {usd: ...} into the workflow",
-        )
-    return workflow.limits.usd / 1_000_000
 
 
 def run_experiment(
@@ -36,6 +23,7 @@ def run_experiment(
     open_project: OpenProject,
     *,
     sandbox: str | None = None,
+    user_dir: Path | None = None,
     on_result: Callable[[PlannedTrial, TrialResult], None] = lambda _trial, _result: None,
 ) -> str:
     """Perform the trials that have no result; returns why it stopped early, or an empty text."""
@@ -43,10 +31,13 @@ def run_experiment(
         for trial in experiment.trials:
             if experiment.result_file(trial).is_file():
                 continue
-            spent = sum(result.usd for result in experiment.results())
+            results = experiment.results()
+            spent = sum(result.usd for result in results)
             if spent + worst[trial.arm] > suite.usd + SLACK:
                 return f"${spent:.2f} of ${suite.usd:.2f} are spent, and the next run may cost ${worst[trial.arm]:.2f}"
-            result = perform(experiment, suite, trial, open_project, sandbox)
+            result = perform(
+                experiment, suite, trial, open_project, Circumstances(sandbox, user_dir, results)
+            )
             write_result(experiment, trial, result)
             on_result(trial, result)
     return ""

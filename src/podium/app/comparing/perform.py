@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from podium.app.comparing.arms import money_of, put_workflow
+from podium.app.comparing.repositories import files_at
 from podium.app.comparing.suite import Arm, Case, Grader, Suite
 from podium.app.comparing.trials import Experiment, PlannedTrial, TrialResult
 from podium.core.types import Tree
@@ -35,12 +37,19 @@ REFUSED: Final = 2
 STAND_IN: Final = "stand-in"
 
 
+class Circumstances(NamedTuple):
+    sandbox: str | None
+    user_dir: Path | None
+    results: Sequence[TrialResult]
+    """Of the trials before."""
+
+
 def perform(
     experiment: Experiment,
     suite: Suite,
     trial: PlannedTrial,
     open_project: OpenProject,
-    sandbox: str | None,
+    around: Circumstances,
 ) -> TrialResult:
     arm = next(each for each in suite.arms if each.name == trial.arm)
     case = next(each for each in suite.cases if each.name == trial.case)
@@ -48,10 +57,11 @@ def perform(
     project = folder / case.name
     _wait_for_owner(project)
     if not (folder / READY).exists():
-        _prepare(project, case, arm)
+        _prepare(project, case, arm, around, trial)
         (folder / READY).touch()
-    level = () if sandbox is None else ("--sandbox", sandbox)
-    words = _start_words(experiment, suite, trial, case, arm, level)
+    level = () if around.sandbox is None else ("--sandbox", around.sandbox)
+    settings = arm.words if arm.single is None else ()
+    words = _start_words(experiment, suite, trial, case, arm.workflow.name, (*_set(settings), *level))
     answers = _drive(folder, project, words, open_project, approves=suite.approves)
     with open_project(project) as opened:
         view = opened.queries.show(opened.run().run)
@@ -78,36 +88,38 @@ def _result(trial: PlannedTrial, view: RunView, grades: list[bool], answers: int
         seconds=elapsed(view, view.at) / 1000,
         retries=sum(max(0, step.tries - 1) for step in view.steps if step.worked),
         questions=answers,
+        attempts=sum(step.tries for step in view.steps if step.worked),
     )
 
 
-def _prepare(project: Path, case: Case, arm: Arm) -> None:
+def _prepare(project: Path, case: Case, arm: Arm, around: Circumstances, trial: PlannedTrial) -> None:
     """The project of a trial: the files of the case, the workflow and what that needs, in one commit."""
     shutil.rmtree(project, ignore_errors=True)
-    shutil.copytree(case.folder, project)
-    shutil.copy(arm.workflow, project / arm.workflow.name)
-    for path in arm.bring:
-        if path.is_dir():
-            shutil.copytree(path, project / path.name, dirs_exist_ok=True)
-        else:
-            shutil.copy(path, project / path.name)
+    if case.commit:
+        files_at(case.folder, case.commit, project)
+    else:
+        shutil.copytree(case.folder, project)
+    put_workflow(arm, project, money_of(arm, trial, around.results), around.user_dir)
     make_repository(project)
 
 
+def _set(settings: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for setting in settings for word in ("--set", setting))
+
+
 def _start_words(  # a trial and what it is made from
-    experiment: Experiment, suite: Suite, trial: PlannedTrial, case: Case, arm: Arm, level: tuple[str, ...]
+    experiment: Experiment, suite: Suite, trial: PlannedTrial, case: Case, file: str, options: tuple[str, ...]
 ) -> tuple[str, ...]:
     marker = {
         "suite": suite.name,
         "experiment": f"{suite.fingerprint}-{experiment.seed}",
         "case": case.name,
-        "arm": arm.name,
+        "arm": trial.arm,
         "number": trial.number,
         "position": trial.position,
     }
     inputs = [word for name, value in case.inputs.items() for word in ("-i", f"{name}={value}")]
-    settings = [word for setting in arm.words for word in ("--set", setting)]
-    return ("run", arm.workflow.name, *inputs, *settings, *level, "--yes", "--trial", json.dumps(marker))
+    return ("run", file, *inputs, *options, "--yes", "--trial", json.dumps(marker))
 
 
 def _drive(

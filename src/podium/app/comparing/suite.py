@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from podium.app.comparing.repositories import commit_named
 from podium.app.values import read_values
 from podium.core.json_text import compact_json
 from podium.errors import ConfigurationError
@@ -16,7 +17,8 @@ KEYS: Final = frozenset(
     ("podium", "suite", "description", "limits", "trials", "margin", "arms", "cases", "graders", "people")
 )
 ARM_KEYS: Final = frozenset(("workflow", "set", "bring"))
-CASE_KEYS: Final = frozenset(("folder", "inputs", "graders"))
+SINGLE_KEYS: Final = frozenset(("baseline", "set", "bring", "agent", "model", "prompt", "money"))
+CASE_KEYS: Final = frozenset(("folder", "repo", "at", "inputs", "graders"))
 GRADER_KEYS: Final = frozenset(("run", "bring"))
 
 
@@ -29,8 +31,20 @@ class Grader(NamedTuple):
 class Case(NamedTuple):
     name: str
     folder: Path
+    """The project that a run starts from, or the repository that has it at `commit`."""
     inputs: Mapping[str, Any]
     graders: tuple[Grader, ...]
+    commit: str = ""
+
+
+class Single(NamedTuple):
+    """How the workflow of one agent is made of that of a team."""
+
+    agent: str = ""
+    model: str = ""
+    prompt: str = ""
+    money: str = ""
+    """The arm whose cost of the same case and trial it may spend on further attempts."""
 
 
 class Arm(NamedTuple):
@@ -39,6 +53,8 @@ class Arm(NamedTuple):
     settings: Mapping[str, Any]
     bring: tuple[Path, ...]
     """Folders and files beside the workflow that it needs, such as scripts of its agents."""
+    single: Single | None = None
+    """None for a workflow that runs as it is written."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -73,6 +89,7 @@ def read_suite(path: Path) -> Suite:
     cases = tuple(_case(name, value, folder, shared, at) for name, value in _map(root, "cases", at).items())
     if len(arms) < 2:
         raise ConfigurationError(f"{at}: a comparison needs at least two arms")
+    _check_money(arms, at)
     limits, people = root.get("limits") or {}, root.get("people") or {}
     usd = limits.get("usd") if isinstance(limits, Mapping) else None
     if not isinstance(usd, int | float) or isinstance(usd, bool) or usd <= 0:
@@ -91,12 +108,34 @@ def read_suite(path: Path) -> Suite:
 
 def _arm(name: str, value: Any, folder: Path, at: str) -> Arm:
     place = f"{at}: arms.{name}"
-    _check_keys(value, ARM_KEYS, place)
+    is_single = isinstance(value, Mapping) and "baseline" in value
+    _check_keys(value, SINGLE_KEYS if is_single else ARM_KEYS, place)
     settings = value.get("set") or {}
     if not isinstance(settings, Mapping):
         raise ConfigurationError(f"{place}.set must be a map of settings and values")
     brought = tuple(_existing(folder, each, f"{place}.bring") for each in _list(value.get("bring")))
-    return Arm(name, _existing(folder, value.get("workflow"), f"{place}.workflow"), settings, brought)
+    key = "baseline" if is_single else "workflow"
+    file = _existing(folder, value.get(key), f"{place}.{key}")
+    return Arm(name, file, settings, brought, _single(value, place) if is_single else None)
+
+
+def _single(value: Mapping[str, Any], place: str) -> Single:
+    words = {key: value[key] for key in Single._fields if value.get(key) is not None}
+    for key, word in words.items():
+        if not isinstance(word, str):
+            raise ConfigurationError(f"{place}.{key} must be text")
+    return Single(**words)
+
+
+def _check_money(arms: Sequence[Arm], at: str) -> None:
+    teams = [arm.name for arm in arms if arm.single is None or not arm.single.money]
+    for arm in arms:
+        if arm.single is not None and arm.single.money and arm.single.money not in teams:
+            hint = f"arms whose money it can have: {', '.join(teams)}"
+            raise ConfigurationError(
+                f"{at}: arms.{arm.name}.money: there is no arm {arm.single.money} that has money of its own",
+                hint=hint,
+            )
 
 
 def _case(name: str, value: Any, folder: Path, shared: tuple[Grader, ...], at: str) -> Case:
@@ -105,8 +144,16 @@ def _case(name: str, value: Any, folder: Path, shared: tuple[Grader, ...], at: s
     graders = (*shared, *_graders(value.get("graders"), folder, f"{place}.graders"))
     if not graders:
         raise ConfigurationError(f"{place} has no grader, so no result can be judged")
-    where = _existing(folder, value.get("folder"), f"{place}.folder")
-    return Case(name, where, value.get("inputs") or {}, graders)
+    if "repo" not in value and "at" not in value:
+        where = _existing(folder, value.get("folder"), f"{place}.folder")
+        return Case(name, where, value.get("inputs") or {}, graders)
+    if "folder" in value:
+        raise ConfigurationError(f"{place} has a folder and a repository; it starts from one of them")
+    where = _existing(folder, value.get("repo"), f"{place}.repo")
+    if not isinstance(value.get("at"), str):
+        raise ConfigurationError(f"{place}.at must name a commit, in quotes if it has only digits")
+    commit = commit_named(where, value["at"], f"{place}.at")
+    return Case(name, where, value.get("inputs") or {}, graders, commit)
 
 
 def _graders(value: Any, folder: Path, place: str) -> tuple[Grader, ...]:
@@ -159,8 +206,9 @@ def _existing(folder: Path, name: Any, place: str) -> Path:
 def _fingerprint(root: Mapping[str, Any], arms: Sequence[Arm], cases: Sequence[Case]) -> str:
     """Of the file and everything that it names, so that results of a changed suite are not mixed."""
     digest = hashlib.sha256(compact_json(_plain(root)).encode())
+    digest.update("".join(case.commit for case in cases).encode())
     paths = [arm.workflow for arm in arms] + [path for arm in arms for path in arm.bring]
-    paths += [case.folder for case in cases]
+    paths += [case.folder for case in cases if not case.commit]
     paths += [grader.bring for case in cases for grader in case.graders if grader.bring is not None]
     for path in paths:
         files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]

@@ -39,6 +39,7 @@ class TrialResult(NamedTuple):
     seconds: float
     retries: int
     questions: int
+    attempts: int = 1
 
 
 class Experiment(NamedTuple):
@@ -63,7 +64,9 @@ def ordered_trials(suite: Suite, seed: int) -> tuple[PlannedTrial, ...]:
     planned: list[PlannedTrial] = []
     for number in range(1, suite.trials + 1):
         for case in luck.sample(suite.cases, len(suite.cases)):
-            for arm in luck.sample(suite.arms, len(suite.arms)):
+            shuffled = luck.sample(suite.arms, len(suite.arms))
+            # An arm that may spend what another one has spent runs after it.
+            for arm in sorted(shuffled, key=lambda arm: bool(arm.single and arm.single.money)):
                 planned.append(PlannedTrial(len(planned) + 1, case.name, arm.name, number))
     return tuple(planned)
 

@@ -19,7 +19,7 @@ from podium.frontends.cli.shell_completion import complete_sandbox
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from podium.app.comparing.suite import Suite
+    from podium.app.comparing.suite import Arm, Suite
     from podium.app.comparing.trials import PlannedTrial, TrialResult
 
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", is_flag=True, help="Start without asking.")
 @click.option("--report", "only_report", is_flag=True, help="Only report the results so far.")
+@click.option("--show", "shown", metavar="ARM", help="Print the workflow of an arm, and run nothing.")
 @click.option(
     "--fail-if-worse", is_flag=True, help="Exit with 1 if an arm is worse than the first one by the test."
 )
@@ -49,6 +50,7 @@ def command(  # noqa: PLR0913  # one argument per option
     sandbox: str | None,
     yes: bool,
     only_report: bool,
+    shown: str | None,
     fail_if_worse: bool,
     page: Path | None,
     as_json: bool,
@@ -59,15 +61,22 @@ def command(  # noqa: PLR0913  # one argument per option
     them. The worst case and the differences that could be seen are shown first. An experiment that was stopped or killed
     continues where it was left; it never exceeds the budget of the suite.
     """
-    from podium.app.comparing.experiment import run_experiment, worst_of
+    from podium.app.comparing.arms import single_text, worst_of
+    from podium.app.comparing.experiment import run_experiment
     from podium.app.comparing.results import before_lines, outcome_of, report_data, report_lines
     from podium.app.comparing.suite import read_suite
     from podium.app.comparing.trials import open_experiment
 
     read = read_suite(suite)
+    if shown is not None:
+        arm = _arm_named(read, shown)
+        click.echo(
+            arm.workflow.read_text("utf-8") if arm.single is None else single_text(arm, user_dir()), nl=False
+        )
+        return 0
     folder = project_root(Path.cwd()) / ".podium" / "experiments" / (name or read.name)
     experiment = open_experiment(folder, read, seed)
-    worst = {arm.name: worst_of(arm, user_dir()) for arm in read.arms}
+    worst = worst_of(read, user_dir())
     stopped = ""
     if not only_report:
         done = len(experiment.results())
@@ -81,6 +90,7 @@ def command(  # noqa: PLR0913  # one argument per option
             worst,
             partial(opened_project, create=True),
             sandbox=sandbox,
+            user_dir=user_dir(),
             on_result=_tell_progress(read),
         )
     outcome = outcome_of(read, experiment.results(), experiment.seed)
@@ -93,6 +103,14 @@ def command(  # noqa: PLR0913  # one argument per option
     elif page is None:
         click.echo("\n".join(lines))
     return int(fail_if_worse and any(each.claim == "worse" for each in outcome.comparisons))
+
+
+def _arm_named(suite: Suite, name: str) -> Arm:
+    arm = next((each for each in suite.arms if each.name == name), None)
+    if arm is None:
+        names = ", ".join(each.name for each in suite.arms)
+        raise ConfigurationError(f"{suite.name} has no arm {name}", hint=f"its arms: {names}")
+    return arm
 
 
 def _confirm(*, yes: bool, is_done: bool) -> None:
