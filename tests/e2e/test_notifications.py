@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +240,40 @@ def test_a_test_message_says_whether_a_channel_works(tmp_path: Path) -> None:
     assert unknown.code == 2
     assert 'did you mean "hook"?' in unknown.err
     assert [each["name"] for each in checked.data()["channels"]] == ["hook", "dead"]
+
+
+@pytest.mark.req("R197")
+def test_a_link_leads_to_the_question_and_opening_it_decides_nothing(tmp_path: Path) -> None:
+    with http_sink() as sink, closing(project_with(tmp_path, hook(sink, "all"))) as project:
+        pages = project.start("ui", "--no-browser")
+        entry = until(
+            lambda: next((project.home / ".local/state/podium/web").glob("*.json"), None), "the server"
+        )
+        address = json.loads(entry.read_text())["address"]
+        base, key = address.partition("/#key=")[0], address.partition("#key=")[2]
+        run = project.podium("run", "w.yaml", "--sandbox", "limits", "--json").data()["run"]
+        (question,) = until_kinds(sink, "asked")
+        link = question["link"]
+        assert link == f"{base}/runs/{run}/decide/make%231/ok"
+        assert link in question["text"].splitlines()
+        assert key not in json.dumps(question)
+        assert _opened(link, {}) == 401
+        assert _opened(link, {"Authorization": f"Bearer {key}"}) == 200
+        assert _opened(f"{link}?action=approve", {"Authorization": f"Bearer {key}"}) == 200
+        assert project.podium("show", run, "--json").data()["status"] == "parked"
+
+        pages.send_signal(signal.SIGTERM)
+        assert until_exit(pages) == 0
+        assert project.podium("approve", run, "make#1/ok").code == 0
+        until_kinds(sink, "passed")
+    ended = [each.data()["data"] for each in sink.deliveries if each.data()["data"]["kind"] == "passed"]
+    assert "link" not in ended[0]
+    assert f"podium show {run}" in ended[0]["text"]
+
+
+def _opened(link: str, headers: dict[str, str]) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(link, headers=headers), timeout=30) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code

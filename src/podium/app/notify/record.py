@@ -22,6 +22,7 @@ from podium.app.notify.notices import (
 )
 from podium.app.notify.schedule import due_of
 from podium.app.notify.words import body_of, data_of, title_of
+from podium.app.page_addresses import link_to
 from podium.core.addresses import ROOT
 from podium.core.events import Event
 from podium.core.hash_chain import RunId
@@ -83,8 +84,9 @@ class Recorder:
         if notice.kind not in ABOUT_QUESTIONS:
             pending = None
         title = title_of(notice, view, pending)
-        body = body_of(notice, view, pending, change=self._change(view, pending))
-        data = data_of(notice, view, pending)
+        link = link_to(self._project.root, view.run, "" if pending is None else pending.path)
+        body = body_of(notice, view, pending, change=self._change(view, pending), link=link)
+        data = {**data_of(notice, view, pending), **({"link": link} if link else {})}
         yield from (
             self._outgoing(
                 channel, notice, view, ChannelMessage("", notice.kind, title, body, data, notice.at)
@@ -123,7 +125,9 @@ class Recorder:
         view = show(self._project, head)
         messages = []
         for channel in chosen_channels(self._channels, "stuck", named=None, people=(), groups={}):
-            title, body = title_of(notice, view, None), body_of(notice, view, None, change="", why=why)
+            title = title_of(notice, view, None)
+            link = link_to(self._project.root, view.run)
+            body = body_of(notice, view, None, change="", why=why, link=link)
             message = ChannelMessage(
                 "", "stuck", title, body, {**data_of(notice, view, None), "why": why}, notice.at
             )

@@ -1,7 +1,7 @@
 """The words of a message: a title that says what is wanted, and at most six lines.
 
 Rule 1: what agents wrote is one line and shows what it hides; a change is never part of a message.
-Rule 2: nothing in a message decides; it names the command that shows the question.
+Rule 2: nothing in a message decides: a link leads to a page that asks for a log-in and shows the question.
 """
 
 from __future__ import annotations
@@ -61,21 +61,25 @@ def _asks(pending: Pending | None) -> str:
             return "waits for a decision"
 
 
-def body_of(notice: Notice, view: RunView, pending: Pending | None, *, change: str, why: str = "") -> str:
-    """`change` says how much a question is about, `why` what is stuck."""
-    lines = [line for line in _lines(notice, view, pending, change, why) if line]
+def body_of(
+    notice: Notice, view: RunView, pending: Pending | None, *, change: str, why: str = "", link: str = ""
+) -> str:
+    """`change` says how much a question is about, `why` what is stuck, `link` where the page of it is."""
+    lines = [line for line in _lines(notice, view, pending, (change, why, link)) if line]
     return "\n".join(one_line(line, WIDTH) for line in lines[:MOST_LINES])
 
 
-def _lines(notice: Notice, view: RunView, pending: Pending | None, change: str, why: str) -> Iterator[str]:
-    event = notice.event
+def _lines(
+    notice: Notice, view: RunView, pending: Pending | None, facts: tuple[str, str, str]
+) -> Iterator[str]:
+    event, (change, why, link) = notice.event, facts
     if pending is not None:
         yield pending.question
         yield f"asked by {pending.rule}" if pending.rule else ""
         yield ", ".join(filter(None, (change, _verdicts(view, pending), f"cost so far {_cost(view)}")))
         yield _who(notice, pending)
         look = look_at(view, pending)
-        yield "" if look is None else look.command
+        yield link or ("" if look is None else look.command)
         answer = next(iter(answers_to(view.run, pending)), None)
         yield "" if answer is None else answer.command
         return
@@ -87,7 +91,7 @@ def _lines(notice: Notice, view: RunView, pending: Pending | None, change: str, 
     yield f"cost {_cost(view)}"
     if notice.kind == "vetoable":
         yield f"podium reject {view.run} {shlex.quote(notice.path)} --feedback TEXT"
-    yield f"podium show {view.run}"
+    yield link or f"podium show {view.run}"
 
 
 def _verdicts(view: RunView, pending: Pending) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from podium.app.decide.sender import speaker_by
+from podium.app.page_addresses import remember_pages
 from podium.app.paths import user_dir
 from podium.errors import ConfigurationError
 
@@ -108,7 +110,7 @@ def web_server(
         )
     from podium.frontends.web.access import make_proxy
     from podium.frontends.web.server import Server, bind_loopback, bind_unix, make_app
-    from podium.frontends.web.session import Session, remember
+    from podium.frontends.web.session import Session
 
     proxy = make_proxy(place.header, place.public, _may_decide(roots)) if place.header else None
     bound = (bind_unix(place.socket),) if place.socket is not None else bind_loopback(place.port)
@@ -119,7 +121,8 @@ def web_server(
     pages = make_app(roots, _open, session, speaker_by("web"), mounts=(*mounts, *counters), proxy=proxy)
     server = Server(pages, bound)
     server.start()
-    file = remember(session, roots[0], address)
+    base = place.public if session.port == 0 else f"http://{NAME}:{session.port}"
+    file = remember_pages(roots, str(session.port or os.getpid()), address, base=base.rstrip("/"))
     try:
         _await_start(server)
         yield WebServer(
@@ -177,9 +180,3 @@ def _open(root: Path) -> Project:
     from podium.wiring import open_project
 
     return open_project(root, user_dir=user_dir(), create=True)
-
-
-def running_web_address(root: Path) -> str:
-    from podium.frontends.web.session import running_address
-
-    return running_address(root)

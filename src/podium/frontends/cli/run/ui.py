@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from podium.app.page_addresses import running_address
 from podium.app.paths import has_runs, project_root
 from podium.app.user_projects import user_projects
 from podium.frontends.cli.output import say
@@ -17,7 +18,6 @@ from podium.frontends.cli.web_server import (
     Listening,
     listening,
     listening_options,
-    running_web_address,
     web_server,
 )
 
@@ -60,7 +60,7 @@ def command(
     """
     here = project_root(Path.cwd())
     if only_url:
-        address = running_web_address(here)
+        address = running_address(here)
         print_line("pages", address, as_json=as_json, url=address)
         return 0
     place = listening(port, socket, behind_proxy, public)
