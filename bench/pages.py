@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import httpx2
 
+from bench import screen
 from bench.engine import Cost
 from podium.adapters.stores.sqlite import SqliteStore
 from podium.core.codec import encode
@@ -50,7 +51,8 @@ def costs() -> tuple[Cost, ...]:
                 base_url=pages.base, headers={"authorization": f"Bearer {pages.key}"}, timeout=60
             )
             with client:
-                return tuple(_measured(site, pages, client, waiting))
+                rows = tuple(_measured(site, pages, client, waiting))
+        return (*rows, *screen.costs(site, "r0"))
 
 
 def _wide() -> str:

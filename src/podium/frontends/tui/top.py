@@ -17,10 +17,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import DataTable, Footer, Input, Static
 
-from podium.app.decide.judge import leave
 from podium.app.decide.opened import DIFF, note_opened, opened_by
 from podium.app.decide.sender import speaker_by
-from podium.app.notify.project_messages import open_messages
 from podium.app.query.changes import ChangeFeed
 from podium.app.query.shelf import Shelf
 from podium.core.messages import Approve
@@ -158,14 +156,17 @@ class Top(App[None]):
         except PodiumError:
             question = None
         text = pane_text(self._shelf, run, pane)
+        self.call_from_thread(self._put, run, question, text)
         if question is not None:
-            self._watch()
             if pane == "diff":
                 note_opened(self._speaker.name, question.evidence.tree)
-        self.call_from_thread(self._put, run, question, text)
+            self._watch()
 
     def _watch(self) -> None:
         """A message about what is on this screen need not be sent at once."""
+        # Imported here: it reads workflows, which the first screen does not need.
+        from podium.app.notify.project_messages import open_messages
+
         with self._shelf.lock:
             messages = open_messages(self._shelf.project)
             if messages is not None:
@@ -268,6 +269,8 @@ class Top(App[None]):
         opened = opened_by(by, question.evidence.tree)
         answer = Approve(question.pending.path, word, by, words, None, tree, opened=opened)
         try:
+            from podium.app.decide.judge import leave
+
             # What is judged is the run as it is now; the tree is the one that was on the screen.
             run = self._shelf.run(question.run.head.run)
             leave(self._shelf, run, answer, self._speaker)
