@@ -11,7 +11,8 @@ from collections.abc import Callable
 from statistics import mean
 from typing import Final, NamedTuple
 
-from podium.app.choosing.policy import Sample, decide_by, records_of
+from podium.app.choosing.policy import decide_by
+from podium.app.choosing.records import Sample, records_of
 from podium.app.choosing.settings import Adaptive
 
 VISITS: Final = 400

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.choosing import measure
-from podium.app.choosing.policy import Sample, decide, records_of
+from podium.app.choosing.policy import decide
+from podium.app.choosing.records import Sample, records_of
 from podium.app.choosing.settings import Adaptive, Policy
 
 AGENTS = ("claude", "codex", "gemini")
@@ -154,7 +155,8 @@ def test_any_history_gives_a_candidate_and_the_same_one_again(
 
 def test_another_process_chooses_alike() -> None:
     code = (
-        "from podium.app.choosing.policy import Sample, decide\n"
+        "from podium.app.choosing.policy import decide\n"
+        "from podium.app.choosing.records import Sample\n"
         "from podium.app.choosing.settings import Adaptive\n"
         "rows = [Sample('a', n % 3 > 0, n) for n in range(40)] + [Sample('b', n % 4 > 0, n) for n in range(40)]\n"
         "print([decide(rows, ('a', 'b'), Adaptive(policy='thompson'), str(n)).agent for n in range(50)])"

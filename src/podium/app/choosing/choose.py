@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from podium.app.choosing.eligible import obstacle
-from podium.app.choosing.policy import Sample, decide
+from podium.app.choosing.policy import decide
+from podium.app.choosing.records import Sample
 from podium.app.choosing.settings import Adaptive, adaptive_of
 from podium.attempt.host import Host
 from podium.core.messages import Start
