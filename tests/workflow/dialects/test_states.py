@@ -199,7 +199,7 @@ settings: {parallel_fanout: false}
         "price: {input: 1}",
         "max_parallel: 1",
         "role: house",
-        "output: {schema: Audit, file: audit.json, folder: out}",
+        "output: {schema: json, file: audit.json, folder: out}",
         "show: [go, cost]",
         "May the run go on after ask?",
     ):

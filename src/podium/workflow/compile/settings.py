@@ -20,7 +20,7 @@ from podium.core.step_settings import (
 )
 from podium.files.project_paths import STATE_DIR
 from podium.workflow.compile.values import CompileContext, freeze, present_fields
-from podium.workflow.contracts.builtin import BUILTIN, TYPES, hint_for
+from podium.workflow.contracts.builtin import ANY_JSON, BUILTIN, TYPES, hint_for
 from podium.workflow.defaults import CONTEXT_BUDGET
 from podium.workflow.expressions.types import ShorthandError, parse_shorthand, to_json_schema
 from podium.workflow.schema import parts
@@ -217,6 +217,8 @@ def _contract(context: CompileContext, raw: parts.Output, base: Output) -> Outpu
         context.problem(24, raw.at("folder"), message)
     if raw.choice is not None:
         base = Output(kind="choice", choices=raw.choice)
+    elif raw.schema == ANY_JSON:
+        base = Output("json")
     elif raw.schema is not None:
         name = raw.schema if isinstance(raw.schema, str) else None
         base = Output("schema", schema_of(context, raw.schema, raw.at("schema")), name)

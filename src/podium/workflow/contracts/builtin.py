@@ -89,6 +89,9 @@ SHORTHAND: Final[Mapping[str, Mapping[str, Any]]] = {
     },
 }
 
+ANY_JSON: Final = "json"
+"""As the name of a schema: any JSON value."""
+
 OPTIONAL_LISTS: Final = {
     "Implementation": frozenset({"tests_changed"}),
     "QualityGate": frozenset({"scores", "issues"}),

@@ -116,7 +116,7 @@ STATES: Mapping[str, Sample] = {
     ),
     "agents.NAME": Sample(
         lambda it: states({"agents": {"tool": it}}),
-        {"type": "cli", "command": "tool --fast"},
+        {"type": "cli", "command": "tool --fast", "token_tracking": {"method": "json_output"}},
         {
             "type": "ollama",
             "command": "other",

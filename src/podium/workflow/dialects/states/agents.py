@@ -84,7 +84,18 @@ def _agent(name: str, agent: Node, translation: Translation) -> Node:
         model = _model(name, entries["command"], program, translation)
         _check_resume(name, entries.get("resume_command"), program, translation)
         return new_node({"type": program, "model": model, **common}, agent)
+    _warn_about_price(name, agent, translation)
     return new_node({"type": "command", **_own_program(agent), **common}, agent)
+
+
+def _warn_about_price(name: str, agent: Node, translation: Translation) -> None:
+    """A price counts only with the tokens that the program reports."""
+    entries = fields(agent)
+    price = entries.get("cost_per_1k")
+    if price is None or "token_tracking" in entries or not any(cost.value for cost in fields(price).values()):
+        return
+    message = f'"cost_per_1k" of agent "{name}" has no effect: without token_tracking its tokens are unknown'
+    translation.add_warning(price, message, "add token_tracking: {input_field: ..., output_field: ...}")
 
 
 def _own_program(agent: Node) -> dict[str, Any]:

@@ -58,7 +58,7 @@ WORK: Final = {
     **translated(
         persona="`role`",
         input="`context`, or the results of the states that write these files",
-        output="`output` with `file` and `folder`: an artifact of the run, and the file itself when the run has ended; a `.json` file has the schema `Audit`",
+        output="`output` with `file` and `folder`: an artifact of the run, and the file itself when the run has ended; a `.json` file has any JSON value",
         prompt="`prompt`",
         transitions="`on`",
     ),

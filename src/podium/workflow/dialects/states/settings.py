@@ -90,11 +90,13 @@ def _limits(node: Node | None, translation: Translation) -> Any:
     if node is None:
         return None
     translation.check_part(node, "safety_limits", keys.HARD)
-    return {
+    limits: dict[str, Any] = {
         HARD[key]: seconds(value) if "runtime" in key else value
         for key, value in fields(node).items()
         if key in HARD
     }
+    # As in this format, a call whose program tells no cost does not stop a run; `agents` warns about such programs.
+    return {**limits, "unknown_cost": new_node("count_tokens", node)} if "usd" in limits else limits
 
 
 def _breaker(root: Node, translation: Translation) -> dict[str, Any]:

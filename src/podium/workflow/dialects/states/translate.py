@@ -179,7 +179,7 @@ def _output(state: Node, files: FileFlow) -> Any:
     entries = fields(state)
     agent = "${{ member }}" if "agents" in entries else text(entries.get("agent")) or "orchestrator"
     folder, _, name = files.output_path(file).replace("{agent}", agent).rpartition("/")
-    schema = "Audit" if name.endswith(".json") and kind_of(state) != "gate" else None
+    schema = "json" if name.endswith(".json") and kind_of(state) != "gate" else None
     return {"schema": schema, "file": new_node(name, file), "folder": new_node(folder or ".", file)}
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from podium.fast_dataclass import dataclass
 from podium.workflow.context import WorkflowSource
-from podium.workflow.contracts.builtin import TYPES, hint_for
+from podium.workflow.contracts.builtin import ANY_JSON, TYPES, hint_for
 from podium.workflow.expressions.types import (
     ANY,
     TEXT,
@@ -50,7 +50,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
 
 def _check_schema(context: WorkflowSource, output: Output | str | None) -> Iterator[Problem]:
     schema = output.get("schema") if isinstance(output, Output) else None
-    if schema is None or not isinstance(output, Output):
+    if schema in (None, ANY_JSON) or not isinstance(output, Output):
         return
     if not isinstance(schema, str):
         try:
@@ -84,6 +84,8 @@ def _apply_output(context: WorkflowSource, output: Output | str | None, base: Co
     if output.choice is not None:
         return Contract("choice", Choice(output.choice))
     schema = output.get("schema")
+    if schema == ANY_JSON:
+        return WORDS[ANY_JSON]
     return base if schema is None else Contract("schema", schema_type(context, schema))
 
 
