@@ -81,12 +81,40 @@ workflow:
         assert outcomes(accepted)["other"] == "passed", accepted.out
 
 
-def test_a_scope_of_context_without_an_effect_is_warned_about_at_validate_and_run(tmp_path: Path) -> None:
-    flow = WORK.replace("role: trader", "role: implementer, context_scope: component_only")
+SCOPED = """workflow:
+  steps:
+    plan: {role: planner, outputs: [file_targets], next: implement}
+    implement: {role: house_dev, next: commitSCOPE}
+"""
+SHOP = {
+    "shop/pay.py": "from shop.rates import rate\n\n\ndef pay() -> int:\n    return rate()\n",
+    "shop/rates.py": "def rate() -> int:\n    return 19\n",
+    "docs/shop.md": "How the shop works.\n",
+    ".podium/roles/house_dev.yaml": "extends: implementer\ncontext: {include: [docs/shop.md]}\n",
+}
+
+
+@pytest.mark.req("R074", "R084")
+@pytest.mark.parametrize("is_scoped", [False, True])
+def test_a_worker_within_its_component_is_shown_the_files_of_the_component_only(
+    tmp_path: Path, is_scoped: bool
+) -> None:
+    flow = SCOPED.replace("SCOPE", ", context_scope: component_only" if is_scoped else "") + LAND
+    cast = f"- {{match: {{step: plan}}, output: {{title: T, file_targets: [shop/pay.py]}}}}\n{CAST}"
+    with supervised(tmp_path, {FLOW: flow, **SHOP}, cast) as project:
+        done = run(project)
+        assert done.code == 0, done.err
+        folder = project.root / ".podium/runs" / project.run_id() / "agent_logs/implement/1"
+        prompt = (folder / "prompt.md").read_text("utf-8")
+        assert ("def pay()" in prompt, "How the shop works." in prompt) == (is_scoped, not is_scoped)
+
+
+def test_an_unknown_scope_of_context_is_a_mistake(tmp_path: Path) -> None:
+    flow = WORK.replace("role: trader", "role: implementer, context_scope: component")
     with supervised(tmp_path, {FLOW: flow}, CAST) as project:
-        words = '"context_scope" of step "implement" has no effect'
-        assert words in project.podium("validate", FLOW).out
-        assert words in run(project).err
+        done = project.podium("validate", FLOW)
+        assert (done.code, '"component" is not a context_scope' in done.out) == (2, True), done.out
+        assert 'did you mean "component_only"?' in done.out
 
 
 @pytest.mark.req("R074")

@@ -45,9 +45,12 @@ class Preset:
     """Overrides what follows from the agent."""
     task_words: tuple[str, ...] = ()
     """Replace the words of the task."""
+    only: bool = False
+    """Leaves out what `include` names, and what the target is related to."""
 
 
 PRESETS: Final = {
+    "component_only": Preset(words=(TARGET, INTERFACES), only=True),
     "planner_docset": Preset(include=DOCS, tree=True),
     "implementer_targeted": Preset(words=(TARGET, IMPORTS, INTERFACES), related=True, diff=True, tree=True),
     "reviewer_diff": Preset(words=(INTERFACES,), diff=True, changed=True),

@@ -137,8 +137,8 @@ gates:
             "a_external: {extends: a",
         ),
         (
-            "name: b\nsteps: {x: {role: planner, next: x, human_approval: true, context_scope: y}}",
-            "has no effect",
+            "name: b\nsteps: {x: {role: planner, next: x, human_approval: true, context_scope: component_only}}",
+            "strategy: component_only",
         ),
         (
             "projects: [{name: a, path: ./a, roles: [r-1]}, {name: b}]\ncross_project_dependencies: {a: {depends_on: [b]}}",

@@ -72,7 +72,8 @@ def uses_code(settings: ContextSettings) -> bool:
 def plan_of(host: Host, request: Request, files: CodeFiles, cache: FactCache) -> PackPlan:
     settings, names = request.settings, request.names
     preset = PRESETS.get(str(settings.strategy), Preset())
-    always, include = fill_argv(settings.always, names), fill_argv(settings.include, names)
+    always = fill_argv(settings.always, names)
+    include = () if preset.only else fill_argv(settings.include, names)
     words = {word for word in (*always, *include, *preset.words) if word in presets.WORDS}
     wants_diff = bool(settings.diff) or (preset.diff and settings.diff is None)
     pieces = _diff(host, request) if wants_diff else ()
@@ -165,7 +166,9 @@ class _Scope:
     def extend(
         self, plain: PackPlan, words: set[str], excluded: frozenset[str], changed: tuple[str, ...]
     ) -> PackPlan:
-        shows_related = self.preset.related or presets.TARGET in words or bool(self.request.settings.depth)
+        settings = self.request.settings
+        shows_related = self.preset.related or presets.TARGET in words or bool(settings.depth)
+        shows_related = shows_related and not self.preset.only
         needs_rank = shows_related or presets.PUBLIC_API in words
         history = history_of(self.host, self.cache, self.host.base_commit)
         ranked = self._rank(history) if needs_rank else ()

@@ -199,7 +199,12 @@ RetryText: TypeAlias = Annotated[str | Retry, Short(_attempts, {"type": ["intege
 
 
 Strategy: TypeAlias = Literal[
-    "planner_docset", "implementer_targeted", "reviewer_diff", "security_audit", "investigator_wide"
+    "component_only",
+    "planner_docset",
+    "implementer_targeted",
+    "reviewer_diff",
+    "security_audit",
+    "investigator_wide",
 ]
 
 

@@ -68,6 +68,9 @@ ANY_STEP: Final = {
         max_retries="`retry.attempts`, or `retry.visits` where the step does not work itself",
     ),
 }
+STRATEGIES: Final = frozenset(
+    "component_only planner_docset implementer_targeted reviewer_diff security_audit investigator_wide".split()
+)
 NOT_WORK: Final = {
     name: refused("only a step with a role that works has it", "remove it")
     for name in ("outputs", "config", "retry_policy", "context_scope")
@@ -82,9 +85,7 @@ STEPS: Final[Mapping[str, Part]] = {
                 outputs="`output.schema`; a role that changes files has these as its output",
                 config="`with`; `tdd`, `coverage` and `min_tests_per_component` are also a gate",
                 retry_policy="`retry`",
-            ),
-            "context_scope": without_effect(
-                "an agent sees the whole workspace; `context` packs files into its prompt"
+                context_scope="`context.strategy`: `component_only`, or the name of another strategy",
             ),
             "parallel": without_effect("a step with one role is one worker", False),
         },

@@ -171,6 +171,7 @@ def _work(name: str, node: Node, plan: Plan, translation: Translation) -> dict[s
         "with": {PARAMETERS.get(key, key): value for key, value in fields(entries.get("config")).items()}
         or None,
         "output": _output(name, node),
+        "context": _context(node, plan, translation),
         "gates": [
             *([proof] if proof is not None else []),
             *([new_node(gate, entries["human_approval"])] if _is_on(entries.get("human_approval")) else []),
@@ -197,6 +198,27 @@ def _output(name: str, node: Node) -> Any:
         for item in items(outputs)
     }
     return {"schema": new_node(shape, outputs)}
+
+
+def _context(node: Node, plan: Plan, translation: Translation) -> Any:
+    scope = fields(node).get("context_scope")
+    if scope is None:
+        return None
+    if scope.value not in keys.STRATEGIES:
+        message = f'"{scope.value}" is not a context_scope'
+        names = sorted(keys.STRATEGIES)
+        hint = did_you_mean(str(scope.value), names) or f"use one of {', '.join(names)}"
+        translation.add_problem(scope, 2, message, hint)
+    return {"strategy": scope, "target": _planned_files(plan.steps.get("plan"))}
+
+
+def _planned_files(planning: Node | None) -> Any:
+    """The field of the plan with the files of the component; a plan without outputs is of the shipped shape."""
+    if planning is None:
+        return None
+    outputs = [name_of(str(item.value)) for item in items(fields(planning).get("outputs"))]
+    names = [name for name in outputs or ["files"] if "file" in name]
+    return [f"${{{{ steps.plan.output.{names[0]} }}}}"] if names else None
 
 
 def _retry(node: Node, translation: Translation) -> Any:

@@ -221,14 +221,11 @@ def _strategy(root: Node, translation: Translation) -> Node:
         "diff": has_diff or None,
         "budget": entries["token_budget"],
         # A strategy of the author's own is what its inputs and its budget say.
-        "strategy": entries["name"] if str(entries["name"].value) in STRATEGIES else None,
+        "strategy": entries["name"] if str(entries["name"].value) in keys.STRATEGIES else None,
     }
     return new_node({"context": context}, root)
 
 
-STRATEGIES: Final = frozenset(
-    "planner_docset implementer_targeted reviewer_diff security_audit investigator_wide".split()
-)
 INPUTS: Final = {"target_file": ("$TARGET", "$TARGET_IMPORTS")}
 
 Test = Callable[[Node], bool]
