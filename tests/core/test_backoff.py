@@ -55,6 +55,21 @@ def test_a_command_that_names_124_is_tried_as_often_as_it_says() -> None:
     assert game.outcome("a") == ("timeout", "")
 
 
+@pytest.mark.req("R136", "C22")
+def test_the_exit_code_124_is_a_timeout_where_it_is_named() -> None:
+    step = command("a", retry=PATIENT)
+    limits_itself = Game(flow(replace(step, verb=Command(("x",), exit_codes=(1, 124)))))
+    for pause in (2_000, 4_000, 5_000):
+        limits_itself.end("a", "failed", result={"exit_code": 124})
+        assert limits_itself.wait_for_retry("a") == pause
+    limits_itself.end("a", "failed", result={"exit_code": 124})
+    assert limits_itself.outcome("a") == ("timeout", "")
+
+    fails = Game(flow(replace(step, verb=Command(("x",), exit_codes=(1,)))))
+    fails.end("a", "failed", result={"exit_code": 124})
+    assert fails.outcome("a") == ("failed", "")
+
+
 def test_an_agent_with_a_literal_prompt_waits_like_a_command() -> None:
     step = agent("a", retry=PATIENT)
     game = Game(flow(replace(step, verb=Agent(agent="x", stdin="a.md"))))

@@ -11,16 +11,17 @@ import pytest
 from podium.core.hash_chain import RunId
 from tests.e2e.gates_files import FILES, GatesFile
 from tests.e2e.gates_larger import LARGER
+from tests.e2e.gates_projects import PROJECTS
 from tests.e2e.kit import Project, closing, new_project
 
 pytestmark = pytest.mark.slow
 
 CONFIG = """
 agents: {cast: {type: scripted, script: cast.yaml}, judge: {type: scripted, script: cast.yaml}}
-roles: {reviewer: {agent: judge}, test_engineer: {agent: cast}, implementer: {agent: cast}}
+roles: {planner: {agent: cast}, reviewer: {agent: judge}, test_engineer: {agent: cast}, implementer: {agent: cast}}
 """
 WAITS = 6
-ALL = {**FILES, **LARGER}
+ALL = {**FILES, **LARGER, **PROJECTS}
 
 
 @pytest.fixture

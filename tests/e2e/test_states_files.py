@@ -49,7 +49,8 @@ def header(path: Path) -> dict[str, list[str]]:
 
 def prepare(folder: Path, flow: str, expected: dict[str, list[str]]) -> Project:
     answers = "".join(f"{line}\n" for line in expected["says"])
-    files = {"flow.yaml": flow, "tools/agent": AGENT, "tools/answers": answers, **PERSONAS}
+    placed = dict(line.split(" = ", 1) for line in expected["put"])
+    files = {"flow.yaml": flow, **placed, "tools/agent": AGENT, "tools/answers": answers, **PERSONAS}
     project = new_project(folder, files)
     (project.root / "tools/agent").chmod(0o755)
     project.git("commit", "-q", "-a", "-m", "programs")

@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.kit import Ended, Project
 from tests.e2e.supervised import CONFIG, FLOW, run, supervised
 from tests.e2e.supervised_larger import END, LARGER, MAKE, Sample, rejects, workflow, writes
+from tests.e2e.supervised_projects import PROJECTS
 
 pytestmark = pytest.mark.slow
 
@@ -153,9 +154,9 @@ def play(project: Project, sample: Sample, file: str) -> tuple[int, str]:
 
 
 @pytest.mark.req("R239", "R031", "C3")
-@pytest.mark.parametrize("name", sorted({**SAMPLES, **LARGER}))
+@pytest.mark.parametrize("name", sorted({**SAMPLES, **LARGER, **PROJECTS}))
 def test_a_file_of_the_format_and_its_native_form_run_as_written(tmp_path: Path, name: str) -> None:
-    sample = {**SAMPLES, **LARGER}[name]
+    sample = {**SAMPLES, **LARGER, **PROJECTS}[name]
     cast = sample.cast or "[]\n"
     with supervised(tmp_path / "own", {**sample.files, FLOW: sample.text}, cast) as project:
         own = play(project, sample, FLOW)

@@ -118,7 +118,7 @@ gates:
         ),
         (
             "approval_gates: {a: {action: notify_and_timeout, notification: slack}}",
-            "no message is sent",
+            "your own configuration defines under notify",
         ),
         ("cli: claude\ncontext: {include: [$INTERFACE_DEFINITIONS, a]}", "include: [$INTERFACES, a]"),
         ("name: b\nextends: a\nsteps: {commit: {type: orchestrator_gate}}", "commit: {}"),

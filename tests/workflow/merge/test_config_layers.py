@@ -83,6 +83,16 @@ def test_a_workflow_may_loosen_shipped_values(tmp_path: Path) -> None:
     assert merged.value["limits"]["usd"] == 60
 
 
+@pytest.mark.parametrize("place", ["user", "project"])
+def test_null_turns_off_a_shipped_limit_and_none_that_somebody_set(tmp_path: Path, place: str) -> None:
+    merged = merge_flow(
+        tmp_path, **{place: "limits: {time: 1h}"}, flow="limits: {time: null, transitions: null}"
+    )
+
+    assert messages(merged) == []
+    assert (merged.value["limits"]["time"], merged.value["limits"]["transitions"]) == ("1h", None)
+
+
 def test_a_workflow_may_not_loosen_the_default_sandbox(tmp_path: Path) -> None:
     merged = merge_flow(tmp_path, flow="sandbox: none\nnetwork: open\n")
 

@@ -203,7 +203,11 @@ def _failure(leaf: Leaf, answer: AttemptEnded) -> Failure:
     verb = leaf.place.step.verb
     retryable = True
     if isinstance(verb, Command) and verb.exit_codes:
-        retryable = (answer.result or {}).get("exit_code") in verb.exit_codes
+        code = (answer.result or {}).get("exit_code")
+        if code == 124 and repeats_unchanged(verb):
+            # A program that limits its own time says so by this code.
+            return Failure("timeout", answer.reason, 124, (_attempt_path(leaf),))
+        retryable = code in verb.exit_codes
     if isinstance(verb, Agent) and verb.judge:
         return Failure("error", answer.reason or "failed", 1, (_attempt_path(leaf),))
     outcome: Outcome = "conflict" if answer.reason == "conflict" else "failed"

@@ -22,6 +22,9 @@ PLAN_PROMPT: Final = "{{ inputs.task }}\n{{ steps.plan.output | json }}"
 PLAN_TITLE: Final = "${{ steps.plan.output.title }}"
 TASK_TITLE: Final = "${{ inputs.task }}"
 
+LOOP_RULES: Final = ("visits", "cycle", "repeat", "plateau", "reversals")
+"""The rules of a breaker that Podium ships."""
+
 REVIEW_FORM: Final = "as_review"
 """The key of a translated step for its `ReviewForm`."""
 
@@ -164,6 +167,11 @@ def needs_shell(line: str) -> bool:
 def shell_command(command: Node) -> Any:
     """A line of a shell as the value of `run`: its words, or a script if it needs a shell."""
     return {"script": command} if needs_shell(str(command.value)) else command
+
+
+def without_rules(near: Node, *names: str) -> dict[str, Node]:
+    """A breaker without rules that Podium ships, for a format whose files say themselves when a loop ends."""
+    return {name: Node(None, near.place, near.key) for name in names or LOOP_RULES}
 
 
 def labels_of_steps(labels: Mapping[str, str]) -> dict[str, Any] | None:

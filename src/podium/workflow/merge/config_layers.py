@@ -149,12 +149,20 @@ def merge_config(
         return [*_looser_settings(bound, workflow), *_looser_parts(bound, nested_parts(workflow))]
 
     looser = _not_typed(looser_values, binding, command_line)
-    bounded = _bound_computed(_without_looser(workflow, looser), fields(fields(binding).get("limits")))
+    bounds_set = fields(fields(binding).get("limits"))
+    bounded = _bound_computed(_without_nulls(_without_looser(workflow, looser), bounds_set), bounds_set)
     root = _merge_layer(_merge_layer(_settings(shipped), binding), bounded)
     if command_line is not None:
         root = merge_maps(root, without_keys(command_line, "roles"), merge_replacing, LAYER_RULES)
     placed = replace(root, place=workflow.place, key=workflow.key)
     return MergedSettings(placed, tuple(value.problem() for value in looser))
+
+
+def _without_nulls(workflow: Node, bounds: Mapping[str, Node]) -> Node:
+    """`null` turns off a limit that Podium ships, never one that the user's and the project's files set."""
+    limits = fields(workflow).get("limits")
+    own = [unit for unit, value in fields(limits).items() if value.value is None and unit in bounds]
+    return workflow if limits is None else with_field(workflow, "limits", without_keys(limits, *own))
 
 
 def _bound_computed(workflow: Node, bounds: Mapping[str, Node]) -> Node:

@@ -53,7 +53,7 @@ class GatesFolder:
                 self._written[name] = text
         for path in (path for pattern in OWN_FILES for path in self._folder.glob(pattern)):
             name = path.relative_to(self._folder).as_posix()
-            if name not in texts:
+            if name not in texts and not path.is_dir():
                 path.unlink(missing_ok=True)
                 self._written.pop(name, None)
         if self._shared is not None:

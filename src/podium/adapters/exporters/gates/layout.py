@@ -19,7 +19,7 @@ from podium.views.run.view import Pending, RunView, StepView
 
 FOLDER: Final = ".workflow"
 SIGNALS: Final = "signals"
-OWN_FILES: Final = ("specs/*", "signals/*-done.json", "signals/*-asked.md", "retry-context/*", "audit/*")
+OWN_FILES: Final = ("specs/*", "signals/*-done.json", "signals/*-asked.md", "retry-context/**/*", "audit/*")
 """The files that Podium writes, and removes when they no longer apply; all others belong to the user."""
 ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {"pass": ("approve", "accept"), "fail": ("reject", "retry")}
 """The meaning of the two words: at a gate, and in the question after its last retry."""

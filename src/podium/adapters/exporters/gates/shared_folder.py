@@ -58,10 +58,12 @@ class SharedFolder:
         path = self.folder / name
         if not path.parent.resolve().is_relative_to(self._project):
             return  # A link leads out of the project.
-        if not path.parent.is_dir():
-            path.parent.mkdir(mode=0o755, parents=True)
-            atomic.write(path.parent / ".gitignore", IGNORED.encode(), mode=MODE)
-        is_theirs = path.exists() and not (path.parent / ".gitignore").is_file()
+        top = self.folder / Path(name).parts[0]
+        if not top.is_dir():
+            top.mkdir(mode=0o755, parents=True)
+            atomic.write(top / ".gitignore", IGNORED.encode(), mode=MODE)
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        is_theirs = path.exists() and not (top / ".gitignore").is_file()
         if (self._written.get(name) == text and path.exists()) or (
             name.startswith(f"{SPECS}/") and is_theirs
         ):

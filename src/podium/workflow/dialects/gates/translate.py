@@ -40,6 +40,7 @@ from podium.workflow.dialects.translation import (
     name_of,
     new_node,
     shell_command,
+    without_rules,
 )
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
@@ -104,9 +105,20 @@ def _file(root: Node, pipeline: Pipeline, translation: Translation) -> Node:
         "description": _stripped(header.get("description", header.get("name"))),
         "labels": labels_of_steps(_labels(pipeline, steps)),
         "context": header.get("context_files"),
+        "breaker": without_rules(root) if _counts_itself(pipeline) else None,
         "steps": new_node(steps, entries["steps"]),
     }
     return new_node(file, root)
+
+
+def _counts_itself(pipeline: Pipeline) -> bool:
+    """Whether gates lead back to earlier steps, each of them only so often as its max_retries says."""
+    judging = [
+        pipeline.gates[text(fields(step).get("gate")) or ""]
+        for step in pipeline.steps
+        if id_of(step) in pipeline.judges
+    ]
+    return bool(judging) and all("max_retries" in fields(gate) for gate in judging)
 
 
 def _labels(pipeline: Pipeline, steps: Mapping[str, Any]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.states.agents import native_agents
 from podium.workflow.dialects.states.file_flow import FileFlow
 from podium.workflow.dialects.states.roles import roles_of
-from podium.workflow.dialects.translation import Translation, new_node, seconds
+from podium.workflow.dialects.translation import Translation, new_node, seconds, without_rules
 from podium.workflow.source.nodes import Node, fields, items, text
 
 CAPTURED: Final = {
@@ -53,7 +53,6 @@ SUMMARIES: Final = {
     "include_scores": "scores",
     "include_previews": "previews",
 }
-SHIPPED_RULES: Final = ("visits", "cycle", "repeat", "plateau", "reversals")
 HARD: Final = {"max_transitions_hard": "transitions", "max_runtime_hard": "time", "max_cost_hard": "usd"}
 
 
@@ -110,9 +109,9 @@ def _breaker(root: Node, translation: Translation) -> dict[str, Any]:
             )
             continue
         breaker[RULES[name]] = _threshold(name, rule, translation)
-    if breaker or {"circuit_breaker", "states"} <= set(entries):
-        # The author described the breaker, so rules that Podium ships do not apply.
-        breaker = {**{key: Node(None, root.place, root.key) for key in SHIPPED_RULES}, **breaker}
+    if breaker or "states" in entries:
+        # Only the rules of the author apply, as in this format.
+        breaker = {**without_rules(root), **breaker}
     node = entries.get("orchestrator")
     for checkpoint in items(fields(node).get("checkpoints")):
         word = text(fields(checkpoint).get("on")) or ""

@@ -235,6 +235,9 @@ def _for_each(loop: Node, scope: Scope, translation: Translation, *, top: Node |
     inside = scope.inside(item, is_soft=not handles_failures(loop))
     inner = block_of(inner_steps(loop), inside, translation, top=top)
     carry = list(dict.fromkeys(_variables_set(inner)))
+    for name in carry:
+        # A key that only the body sets has to be a variable before the loop.
+        scope.read.setdefault(name, loop)
     settings = {
         "in": loop_items,
         "as": name_of(item) if name_of(item) != "item" else None,

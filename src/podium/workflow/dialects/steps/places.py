@@ -44,6 +44,10 @@ class Places:
     def __getitem__(self, step: str) -> Place:
         return self._places[step]
 
+    @property
+    def has_jump_back(self) -> bool:
+        return bool(self._back)
+
     def after(self, step: str) -> str | None:
         """The step that follows in the same block, not counting its `catch`."""
         return self._after.get(step)

@@ -16,15 +16,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from podium.workflow.defaults import LIMITS
 from podium.workflow.dialects.steps import keys
-from podium.workflow.dialects.steps.blocks import block_of, nodes_of
-from podium.workflow.dialects.steps.places import Places, all_steps, step_name
+from podium.workflow.dialects.steps.blocks import MAX_ROUNDS, block_of, nodes_of
+from podium.workflow.dialects.steps.places import BLOCKS, Places, all_steps, inner_steps, step_name
 from podium.workflow.dialects.steps.routes import JUMP, JUMP_MESSAGE, continues_after_failure
 from podium.workflow.dialects.steps.scope import OWN, Scope
 from podium.workflow.dialects.steps.work import is_process
-from podium.workflow.dialects.translation import Kind, Names, Translation, name_of, new_node, seconds
+from podium.workflow.dialects.translation import (
+    Kind,
+    Names,
+    Translation,
+    name_of,
+    new_node,
+    seconds,
+    without_rules,
+)
 from podium.workflow.source.nodes import Node, fields, items
 
+MANY_MOVES: Final = 1000
+"""What a file with jumps back gets: more than such loops need, and an end for one that has none."""
 RESERVED: Final = frozenset({"next", "end", "fail", "break", "finally"})
 """Native words that a step cannot be named after."""
 
@@ -92,7 +103,8 @@ def _file(root: Node, scope: Scope, translation: Translation) -> Node:
         "vars": _vars(root, scope) or None,
         "secrets": entries.get("secrets"),
         "env": _env(entries.get("env"), scope),
-        "limits": {"time": seconds(entries["timeout"])} if "timeout" in entries else None,
+        "limits": _limits(root, scope),
+        "breaker": without_rules(root) if scope.places.has_jump_back else None,
         "workspace": "inplace",
         "labels": _labels(scope),
         "steps": new_node(steps, entries["steps"]),
@@ -150,6 +162,38 @@ def _vars(root: Node, scope: Scope) -> dict[str, Any]:
     }
     jumps = {name: "" for key in (JUMP, JUMP_MESSAGE) if (name := scope.variables.get(f"{OWN}{key}"))}
     return {**values, **missing, **results, **jumps}
+
+
+def _limits(root: Node, scope: Scope) -> dict[str, Any]:
+    """Only its own `timeout` ends a run of this format. Loops get room, but one without an end is stopped."""
+    entries = fields(root)
+    steps = items(entries.get("steps"))
+    loops = [each for step in all_steps(steps) if (each := fields(step).get("for_each"))]
+    width = max((_width(fields(loop).get("items", loop)) for loop in loops), default=0)
+    moves = max(_moves(steps), MANY_MOVES if scope.places.has_jump_back else 0)
+    return {
+        "time": seconds(entries["timeout"]) if "timeout" in entries else Node(None, root.place, root.key),
+        "transitions": moves if moves > (LIMITS.transitions or 0) else None,
+        "members": width if width > (LIMITS.members or 0) else None,
+    }
+
+
+def _moves(steps: tuple[Node, ...]) -> int:
+    """How many moves of control the steps need at most, without jumps back."""
+    moves = 0
+    for step in steps:
+        moves += 1
+        for key in (*BLOCKS, "catch"):
+            inner = _moves(inner_steps(fields(step).get(key)))
+            rounds = fields(fields(step).get(key)).get("max_iterations") if key == "while" else None
+            most = MAX_ROUNDS if rounds is None else rounds.value
+            moves += inner * (most if key == "while" and isinstance(most, int) else 1)
+    return moves
+
+
+def _width(listed: Node) -> int:
+    """The number of items; of a list that is computed, nothing is known."""
+    return len(listed.value) if isinstance(listed.value, tuple) else MAX_ROUNDS
 
 
 def _labels(scope: Scope) -> Mapping[str, Any]:

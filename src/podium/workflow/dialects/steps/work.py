@@ -93,7 +93,7 @@ def _process(step: Node, scope: Scope, translation: Translation, *, secrets: Nod
         **_place(step, scope, translation, secrets),
         "timeout": _timeout(step, translation),
         "retry": attempts and {"attempts": attempts, "backoff": PAUSE},
-        "exit_codes": list(RETRYABLE) if attempts else None,
+        "exit_codes": list(RETRYABLE) if attempts or "timeout" in fields(fields(step).get("on")) else None,
     }
 
 

@@ -268,7 +268,9 @@ APPROVAL: Final = Part(
             approvers="`by`",
             min_approvers="`approvals`",
         ),
-        "notification": without_effect("no message is sent; podium inbox lists what waits"),
+        "notification": without_effect(
+            "messages go to the channels that your own configuration defines under notify"
+        ),
     },
 )
 STRATEGY: Final = Part(

@@ -29,6 +29,7 @@ from podium.workflow.dialects.translation import (
     name_of,
     new_node,
     shell_command,
+    without_rules,
 )
 from podium.workflow.problems import did_you_mean
 from podium.workflow.source.nodes import Node, fields, items, text
@@ -86,10 +87,34 @@ def _workflow(node: Node, translation: Translation) -> Node:
             "description": entries.get("description"),
             "labels": labels_of_steps(_labels(plan)),
             "inputs": {"task": "string"},
+            "breaker": _breaker(entries["steps"]),
             "steps": new_node(steps, entries["steps"]),
         },
         node,
     )
+
+
+FAILURES: Final = 5
+"""How many failures of one step within `WITHIN` open the circuit breaker of this format."""
+WITHIN: Final = "5m"
+
+
+def _breaker(steps: Node) -> dict[str, Any] | None:
+    """The rules of this format where steps lead back: failures in a short time, and the same work again.
+
+    What `max_retries` allows is not cut short.
+    """
+    if not any({"on_fail", "on_reject"} & set(fields(each)) for each in fields(steps).values()):
+        return None
+    counts = [
+        fields(each)["max_retries"].value for each in fields(steps).values() if "max_retries" in fields(each)
+    ]
+    most = max((count + 1 for count in counts if isinstance(count, int)), default=0)
+    return {
+        **without_rules(steps, "cycle", "plateau", "reversals"),
+        "failures": {"count": max(FAILURES, most), "within": WITHIN},
+        "visits": most if most > FAILURES else None,
+    }
 
 
 def _labels(plan: Plan) -> dict[str, str]:
@@ -182,6 +207,7 @@ def _template(root: Node, translation: Translation) -> Node:
             "podium": 1,
             "name": name_of(text(entries.get("name")) or "template"),
             "description": entries.get("description"),
+            "labels": labels_of_steps(_labels(plan)) if extends is None else None,
             "extends": None if extends is None else _parent(extends),
             "disable": entries.get("disable"),
             "inputs": {**({} if extends is not None else {"task": "string"}), **inputs} or None,
@@ -189,6 +215,7 @@ def _template(root: Node, translation: Translation) -> Node:
             "reviews": settings.get("reviews"),
             "roles": _external_roles(own_steps) or None,
             "gates": gates or None,
+            "breaker": None if extends is not None or "steps" not in entries else _breaker(entries["steps"]),
             "steps": steps or None,
         },
         root,
