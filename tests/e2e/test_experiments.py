@@ -46,3 +46,55 @@ def test_work_that_needs_no_person_continues_while_one_is_asked(tmp_path: Path) 
         done = project.podium("approve")
         assert done.code == 0, done.err
         assert "module: passed" in done.err
+
+
+LEVELS = """\
+workflow: {id: adding, name: Add two numbers}
+steps:
+  - {id: L-1, name: sketch, agent: {type: implementor, launch: headless}, outputs: [sketch.txt], gate: LG-1}
+  - {id: L-2, name: tests, agent: {type: test-writer, launch: headless}, outputs: [test_add.txt], gate: LG-2}
+  - {id: L-3, name: module, agent: {type: implementor, launch: headless}, outputs: [add.txt], gate: LG-3}
+gates:
+  - {id: LG-1, reviewer: {level: auto, agent_type: reviewer}, on_pass: {next_step: L-2}, on_fail: {next_step: L-1}, max_retries: 1}
+  - {id: LG-2, reviewer: {level: notify, agent_type: reviewer}, on_pass: {next_step: L-3}, on_fail: {next_step: L-2}, max_retries: 1}
+  - {id: LG-3, reviewer: {level: human}, on_pass: {next_step: DONE}, on_fail: {next_step: L-3}, max_retries: 2}
+"""
+CAST = """\
+- {match: {step: sketch}, write: {sketch.txt: x}}
+- {match: {step: tests}, write: {test_add.txt: x}}
+- {match: {step: module, attempt: 1}, write: {add.txt: one}}
+- {match: {step: module, attempt: 2}, write: {add.txt: two}}
+- {match: {step: reviewer}, verdict: {decision: approve, score: 9}}
+"""
+CONFIG = """\
+agents: {cast: {type: scripted, script: cast.yaml}, judge: {type: scripted, script: cast.yaml}}
+roles: {reviewer: {agent: judge}, test_engineer: {agent: cast}, implementer: {agent: cast}}
+"""
+
+
+@pytest.mark.req("R117", "R191", "C28")
+def test_the_levels_tell_nobody_tell_somebody_and_wait_for_a_file_of_a_person(tmp_path: Path) -> None:
+    """Experiment 5 in its own format, with messages on the desktop and answers as files in `.workflow/signals/`."""
+    screen = tmp_path / "bin"
+    screen.mkdir()
+    shown = tmp_path / "shown"
+    (screen / "notify-send").write_text(f'#!/bin/sh\necho "$4 $5" >> {shown}\n')
+    (screen / "notify-send").chmod(0o755)
+    files = {"levels.yaml": LEVELS, "cast.yaml": CAST, ".gitignore": ".podium/\n.workflow/\n"}
+    with closing(new_project(tmp_path, files)) as project:
+        project.put({".podium/config.yaml": f"notify: {{desk: {{desktop: true}}}}\n{CONFIG}"})
+        project.env |= {"PATH": f"{screen}:{project.environment()['PATH']}", "DISPLAY": ":9"}
+        asked = project.podium("run", "levels.yaml", "--sandbox", "limits")
+        assert asked.code == 6, asked.err
+        until(lambda: shown.exists() and "LG-3" in shown.read_text(), "a message about the gate of a person")
+        assert "LG-2" in shown.read_text()
+        assert "LG-1" not in shown.read_text()
+
+        signals = project.root / ".workflow/signals"
+        (signals / "LG-3-fail").write_text("Subtract nothing.\n")
+        again = project.podium("resume")
+        assert (again.code, "L-3#1/LG-3: rejected" in again.err) == (6, True), again.err
+        (signals / "LG-3-pass").touch()
+        done = project.podium("resume")
+        assert done.code == 0, done.err
+        assert project.git("show", "main:add.txt") == "two"
