@@ -83,6 +83,7 @@ LIVE_CONTRACT := tests/live/test_sandboxed.py tests/live/test_codex.py tests/liv
 live: setup ## the real claude, codex and gemini against a model server on this machine; installs them in .venv-live
 	@sh tools/live.sh
 	@sh tools/live.sh acp
+	@sh tools/live.sh tools
 	@PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live 30m $(PARALLEL) -m live $(SAMPLE) $(AGAIN) tests/live
 	@sh tools/live.sh second
 	@PODIUM_LIVE_PROGRAMS=$(CURDIR)/.venv-live/second PYTEST_DEBUG_TEMPROOT=$(DISK) sh tools/stage.sh live-second 15m $(PARALLEL) -m live $(SAMPLE) $(AGAIN) $(LIVE_CONTRACT)
