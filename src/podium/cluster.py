@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from podium.errors import ConfigurationError
+from podium.errors import ConfigurationError, PodiumError
 
 if TYPE_CHECKING:
+    from podium.app.cluster_check import ClusterCheck
     from podium.app.project import Project
     from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
@@ -32,6 +33,7 @@ def routed_runtime(local: MirroredRuntime, project: Project) -> Runtime:
 def remote_runtime(address: str, project: Project, mirrors: Mirrors) -> RemoteRuntime:
     """The client of the server at this address."""
     require_temporal()
+    from podium.app.run.start import RunSource, prepare_run
     from podium.temporal.connection import parse_address
     from podium.temporal.runtime import TemporalRuntime
 
@@ -40,12 +42,21 @@ def remote_runtime(address: str, project: Project, mirrors: Mirrors) -> RemoteRu
             return project.prepared[run]
         head = project.runtime.head(run)
         assert head is not None
-        return project.prepare(head)
+        try:
+            loaded = project.prepare(head)
+        except ConfigurationError:
+            loaded = None
+        if loaded is None or loaded.workflow.fingerprint != head.fingerprint:
+            # Nothing is performed here, so the files of this checkout may differ from those of the run.
+            loaded = project.driven[run] = prepare_run(
+                project, run, runtime.definition_of(run), RunSource.of(head)
+            )
+        return loaded
 
     def exchange_of(source: str) -> str:
         return str(json.loads(source)["exchange"])
 
-    return TemporalRuntime(
+    runtime = TemporalRuntime(
         parse_address(address),
         mirrors,
         prepared,
@@ -53,6 +64,7 @@ def remote_runtime(address: str, project: Project, mirrors: Mirrors) -> RemoteRu
         heartbeat_s=_number("PODIUM_HEARTBEAT", 60, least=1),
         continue_after=int(_number("PODIUM_HISTORY", 0, least=0)),
     )
+    return runtime
 
 
 def _number(name: str, default: float, *, least: float) -> float:
@@ -102,6 +114,51 @@ def run_worker(  # noqa: PLR0913  # the options of a worker
         only=only,
     )
     asyncio.run(work(settings, host_for, lacking_for, tell))
+
+
+def take_up_runs(address: str, project: Project, waiting_for: str | None) -> tuple[list[RunId], int]:
+    """The runs of a server that belong to this project, copied, and how many belong to others."""
+    from podium.git.repository import find, has_commit
+    from podium.runtime.routed import RoutedRuntime
+
+    repository = find(project.root, project.paths.trees)
+    if repository is None:
+        raise ConfigurationError(f"{project.root} is not in a git repository, so no run of a server is of it")
+    runtime = project.runtime
+    assert isinstance(runtime, RoutedRuntime)
+    return runtime.take_up(address, waiting_for, lambda commit: has_commit(repository, commit))
+
+
+def check_cluster(address: str, folder: Path) -> ClusterCheck:
+    """Whether a run that is started in this folder would be performed."""
+    import asyncio
+
+    from podium.app.cluster_check import ClusterCheck, exchange_fault
+
+    require_temporal()
+    from podium.temporal.connection import parse_address
+    from podium.temporal.looking import CHECK_S, check_server
+
+    exchange, fault = exchange_fault(folder)
+    problems = [fault] if fault else []
+    try:
+        report = asyncio.run(asyncio.wait_for(check_server(parse_address(address), folder), CHECK_S))
+    except TimeoutError:
+        return ClusterCheck(address, exchange, problems=(f"{address} does not answer", *problems))
+    except PodiumError as error:
+        return ClusterCheck(address, exchange, problems=(error.message, *problems))
+    if not report["workers"]:
+        problems.insert(0, f"no worker takes work from it; start one: podium worker --on {address}")
+    return ClusterCheck(
+        address,
+        exchange,
+        server=report["server"],
+        encrypted=report["encrypted"],
+        searchable=report["searchable"],
+        workers=tuple(report["workers"]),
+        home=tuple(report["home"]),
+        problems=tuple(problems),
+    )
 
 
 def lacking_for(task: AttemptTask, host: Host) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ import os
 import secrets
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ import pytest
 from podium.core.hash_chain import RunId
 from podium.runtime.commands import encode_command
 from tests.e2e.kit import until
-from tests.temporal.kit import Server, cluster
+from tests.temporal.kit import Cluster, Server, cluster
+from tests.views.kit import conforms
 
 pytestmark = pytest.mark.slow
 
@@ -179,6 +182,64 @@ def test_steps_of_a_folder_are_named_at_the_start_and_wait_for_a_worker_there(
         made.start_home()
         assert made.follow(run).code == 0
         assert (made.project.root / "here").is_file()
+
+
+def test_a_colleague_with_a_clone_finds_and_answers_what_waits_for_them(
+    server: Server, tmp_path: Path
+) -> None:
+    steps = (
+        "people: {leads: [eva, tom]}\nsteps:\n  make: {run: {script: 'echo made > made.txt'}, touches: [made.txt]}\n"
+        "  ask: {human: 'Is it right?', by: [leads]}\n"
+    )
+    with cluster(server, tmp_path / "c", {"w.yaml": HEAD + steps, **CONFIG}) as made:
+        made.start_worker()
+        run = made.run("w.yaml", "--json").data()["run"]
+        assert [view["run"] for view in listed(made, "--waiting-for", "eva")] == [run]
+        assert listed(made, "--waiting-for", "ann") == []
+        with colleague(made, tmp_path / "d") as other:
+            assert listed(other, "--on", server.address, "--waiting-for", "ann") == []
+            (found,) = listed(other, "--on", server.address, "--waiting-for", "eva")
+            assert (found["run"], found["status"]) == (run, "waiting")
+            assert "made.txt" in other.project.podium("diff", run).out
+            answered = other.project.podium("approve", run, "--by", "eva")
+            assert answered.code == 0, answered.err
+            assert other.project.podium("verify", run).code == 0
+            assert listed(other, "--on", server.address) == []
+        assert made.follow(run).code == 0
+        assert [e["by"] for e in made.project.events(RunId(run)) if e["type"] == "ApprovalGiven"] == ["eva"]
+
+
+def listed(made: Cluster, *options: str) -> Any:
+    shown = made.project.podium("runs", "--json", *options)
+    assert shown.code == 0, shown.err
+    return shown.data()
+
+
+@contextmanager
+def colleague(made: Cluster, folder: Path) -> Iterator[Cluster]:
+    """Another person with a clone of the project and a home of their own."""
+    with cluster(made.server, folder, {"own.txt": "1\n"}) as other:
+        other.project.git("fetch", "-q", str(made.exchange), "main")
+        other.project.git("reset", "-q", "--hard", "FETCH_HEAD")
+        yield other
+
+
+def test_doctor_tells_whether_a_cluster_is_ready(server: Server, tmp_path: Path) -> None:
+    with cluster(server, tmp_path / "c", CONFIG) as made:
+        away = made.project.podium("doctor", "--on", "temporal://127.0.0.1:1", "--json").data()
+        assert (away["ok"], away["cluster"]["server"]) == (False, "")
+        conforms(away, "doctor")
+        made.start_home()
+        made.start_worker()
+        ready = made.project.podium("doctor", "--on", server.address, "--json")
+        data = ready.data()["cluster"]
+        conforms(ready.data(), "doctor")
+        assert (ready.code, data["problems"], data["home"], data["searchable"]) == (0, [], ["home"], True)
+        assert "w2" in data["workers"]
+        made.exchange.rename(made.exchange.with_name("gone.git"))
+        lacking = made.project.podium("doctor", "--on", server.address)
+        assert lacking.code == 1
+        assert "does not work" in lacking.out
 
 
 def test_recordings_are_refused_on_workers_and_a_home_needs_a_repository(

@@ -39,6 +39,7 @@ from podium.views.run.builder import RunViewBuilder
 from podium.views.run.view import duration_of
 
 if TYPE_CHECKING:
+    from podium.app.cluster_check import ClusterCheck
     from podium.app.notify.project_messages import ChannelCheck
     from podium.app.project import Project
 
@@ -98,16 +99,26 @@ class Checkup:
     used: tuple[str, ...] = ()
     """The agents that may work in the workflow; empty if none was named."""
     channels: tuple[ChannelCheck, ...] = ()
+    cluster: ClusterCheck | None = None
+    """The server that was named."""
 
     @property
     def ok(self) -> bool:
-        return not self.problems and all(probe.ok for probe in self.probes)
+        is_ready = self.cluster is None or not self.cluster.problems
+        return not self.problems and is_ready and all(probe.ok for probe in self.probes)
 
     def data(self) -> dict[str, Any]:
         fields = asdict(self)
         del fields["used"]
         channels = [each._asdict() for each in self.channels]
-        return {"ok": self.ok, **fields, "problems": list(self.problems), "channels": channels}
+        cluster = None if self.cluster is None else self.cluster._asdict()
+        return {
+            "ok": self.ok,
+            **fields,
+            "problems": list(self.problems),
+            "channels": channels,
+            "cluster": cluster,
+        }
 
 
 async def machine(sandbox: Sandbox, env: Mapping[str, str]) -> MachineReport:

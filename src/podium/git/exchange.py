@@ -148,6 +148,15 @@ def exchange_of(repository: Repository, chosen: str | None) -> str:
     )
 
 
+def check_exchange(repository: Repository, url: str) -> str:
+    """Why the exchange cannot be reached from here; empty if it can."""
+    try:
+        _talk(network(repository), "ls-remote", "--heads", url)
+    except ExchangeFault as error:
+        return error.message
+    return ""
+
+
 def read_blob(git: Git, name: str) -> bytes:
     return run(git, "cat-file", "blob", name).out
 

@@ -85,6 +85,10 @@ class RemoteRuntime(Protocol):
 
     def abandon(self, run: RunId, command: Cancel) -> None: ...
 
+    def take_up(self, waiting_for: str | None, has_commit: Callable[[str], bool]) -> tuple[list[RunId], int]:
+        """Copy the runs of this project that have not ended, also those that other clients have started; with the
+        name of a person, those that wait for them. Returns their ids, and how many belong to other projects."""
+
     def close(self) -> None: ...
 
 
@@ -117,6 +121,11 @@ class RoutedRuntime:
         head = self.local.head(run)
         if head is not None and head.status not in ENDED and (address := address_of(head.source)):
             self._at(address).update(run)
+
+    def take_up(
+        self, address: str, waiting_for: str | None, has_commit: Callable[[str], bool]
+    ) -> tuple[list[RunId], int]:
+        return self._at(address).take_up(waiting_for, has_commit)
 
     def start(self, spec: RunSpec) -> RunId:
         address = address_of(spec.source)

@@ -61,10 +61,7 @@ def one_line(error: BaseException) -> str:
 async def add_search_attributes(client: Client) -> bool:
     """Whether the namespace has the search attributes of runs; adds them where that is allowed."""
     try:
-        listed = await client.operator_service.list_search_attributes(
-            ListSearchAttributesRequest(namespace=client.namespace)
-        )
-        lacking = {name: kind for name, kind in ATTRIBUTES.items() if name not in listed.custom_attributes}
+        lacking = await _lacking_attributes(client)
         if lacking:
             await client.operator_service.add_search_attributes(
                 AddSearchAttributesRequest(namespace=client.namespace, search_attributes=lacking)
@@ -72,3 +69,17 @@ async def add_search_attributes(client: Client) -> bool:
     except RPCError:
         return False
     return True
+
+
+async def has_search_attributes(client: Client) -> bool:
+    try:
+        return not await _lacking_attributes(client)
+    except RPCError:
+        return False
+
+
+async def _lacking_attributes(client: Client) -> dict[str, IndexedValueType.ValueType]:
+    listed = await client.operator_service.list_search_attributes(
+        ListSearchAttributesRequest(namespace=client.namespace)
+    )
+    return {name: kind for name, kind in ATTRIBUTES.items() if name not in listed.custom_attributes}

@@ -57,6 +57,8 @@ class RunInput(TypedDict):
     """The replies to commands, by key."""
     files: list[str]
     deliveries: int
+    source: NotRequired[str]
+    """What the client stores besides; another client of the project takes the run up with it."""
     home: NotRequired[str]
     """The queue of the folder from which it was started; absent in runs of earlier versions."""
 

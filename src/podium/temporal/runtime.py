@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio import to_thread
@@ -18,17 +18,20 @@ from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from podium.core.hash_chain import RunId
-from podium.core.messages import Cancel, Command, Refusal
+from podium.core.messages import Cancel, Command, Refusal, Start
+from podium.core.types import Millis
 from podium.errors import ConfigurationError, PodiumError
 from podium.fast_dataclass import replace
 from podium.git.exchange import bring, discard, missing, network, publish_start, read_blob
 from podium.ports.runtime import AlreadyOwned, OnTurn, Park, Reply, RunCommand, RunSpec
-from podium.runtime.commands import decode_reply, encode_command
+from podium.ports.store import QueuedCommand
+from podium.runtime.commands import decode_command, decode_reply, encode_command
 from podium.runtime.prepared_run import PreparedRun
 from podium.runtime.routed import Mirrors, RunMirror
 from podium.runtime.status import waits_for_person
-from podium.tasks.task_json import encode, encode_workflow
+from podium.tasks.task_json import decode_workflow, encode, encode_workflow
 from podium.temporal.connection import Address, add_search_attributes, connect, one_line
+from podium.temporal.looking import open_runs, started_with
 from podium.temporal.payloads import is_encrypted
 from podium.temporal.protocol import (
     EVENTS,
@@ -44,11 +47,11 @@ from podium.temporal.protocol import (
 )
 from podium.temporal.run_files import unpack
 from podium.temporal.run_hosts import named
+from podium.temporal.threads import LoopThread, run_apart
 
 if TYPE_CHECKING:
+    from podium.core.model import Workflow
     from podium.core.state import State
-
-T = TypeVar("T")
 
 FOLLOW_S: Final = 0.3
 UPDATE_S: Final = 10.0
@@ -80,7 +83,7 @@ class TemporalRuntime:
         """The address of the exchange, from what a run was started with."""
         self._heartbeat_s = heartbeat_s
         self._continue_after = continue_after
-        self._thread = _LoopThread()
+        self._thread = LoopThread()
         self._client: Client | None = None
         self._taken: dict[RunId, set[str]] = {}
 
@@ -100,6 +103,7 @@ class TemporalRuntime:
             replies={},
             files=[],
             deliveries=0,
+            source=spec.source,
             home=home_queue(prepared.host.project),
         )
         if not fits(parameters):
@@ -215,7 +219,7 @@ class TemporalRuntime:
             except AlreadyOwned:
                 pass  # Another process follows it, so the copy is as new as it can be.
 
-        _run_apart(take)
+        run_apart(take)
 
     async def _take_patiently(self, mirror: RunMirror, prepared: PreparedRun) -> bool:
         """Take a page; a server that is away for a moment does not end the view of a run."""
@@ -278,6 +282,43 @@ class TemporalRuntime:
             raise unreachable(run, str(self._address), one_line(error)) from error
         return page
 
+    def take_up(self, waiting_for: str | None, has_commit: Callable[[str], bool]) -> tuple[list[RunId], int]:
+        """Copy the runs of this project that have not ended; their ids, and how many the server has of others."""
+        runs, others = [], 0
+        for run in self._thread.call(self._open_runs(waiting_for)):
+            if self._mirrors.source_of(run) or self._create_copy(run, has_commit):
+                self.update(run)
+                runs.append(run)
+            else:
+                others += 1
+        return runs, others
+
+    async def _open_runs(self, waiting_for: str | None) -> tuple[RunId, ...]:
+        return await open_runs(await self._connected(), waiting_for)
+
+    def _create_copy(self, run: RunId, has_commit: Callable[[str], bool]) -> bool:
+        """Make room for the copy of a run that another client has started; False if it is of another project."""
+        origin = self._thread.call(self._started_with(run))
+        start = decode_command(QueuedCommand(0, run, "start", origin["start"]))
+        if not (isinstance(start, Start) and origin["source"] and has_commit(start.run.base)):
+            return False
+        workflow = decode_workflow(origin["definition"])
+        # As this client reaches the server: its name for it may be another one.
+        source = json.dumps({**json.loads(origin["source"]), "on": str(self._address)})
+        self._mirrors.create(
+            RunSpec(
+                run=run, workflow=workflow, created=Millis(origin["started_at"]), source=source, start=start
+            )
+        )
+        return True
+
+    def definition_of(self, run: RunId) -> Workflow:
+        """The compiled workflow that a run was started with."""
+        return decode_workflow(self._thread.call(self._started_with(run))["definition"])
+
+    async def _started_with(self, run: RunId) -> Mapping[str, Any]:
+        return await started_with(await self._connected(), run)
+
     def abandon(self, run: RunId, command: Cancel) -> None:
         raise ConfigurationError(
             f"run {run} is driven by workers, which have its definition", hint=f"podium cancel {run}"
@@ -305,8 +346,6 @@ def _own_folders(run: RunId) -> tuple[str, ...]:
 
 
 def _objects_in(body: str) -> Iterator[str]:
-    import json
-
     yield from named(json.loads(body))
 
 
@@ -314,47 +353,3 @@ def _seconds(count: float) -> Any:
     from datetime import timedelta
 
     return timedelta(seconds=count)
-
-
-def _run_apart(act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run it in a loop of its own, also if the caller is inside of one."""
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            anyio.run(act)
-        except BaseException as error:  # noqa: BLE001  # raised again by the caller
-            errors.append(error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-
-
-class _LoopThread:
-    """A loop in a thread, made when it is first used."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
-
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._started()).result()
-
-    def _started(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-                self._thread.start()
-            return self._loop
-
-    def close(self) -> None:
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            self._loop = self._thread = None

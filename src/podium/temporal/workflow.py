@@ -193,6 +193,8 @@ class RunWorkflow:
             "definition": self._parameters["definition"],
             "context": self._parameters["context"],
             "start": self._parameters["start"],
+            "source": self._parameters.get("source", ""),
+            "started_at": int(workflow.info().start_time.timestamp() * 1000),
         }
 
     async def _handle(self, incoming: _Incoming) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from podium.app.query.runs import ENDED
 from podium.app.query.shelf import FoldedRun, Shelf
+from podium.core.hash_chain import RunId
 from podium.views.files.run_json import DOLLAR, pending_data
 from podium.views.run.view import NOTHING, Pending, RunView, StepView
 from podium.views.text.next_steps import Hint, answers_to
@@ -51,6 +52,24 @@ def open_questions(
     if with_exhibits:
         questions = [(run, _with_evidence(project, shelf, run, question)) for run, question in questions]
     return tuple(sorted((each for _, each in questions), key=lambda question: question.pending.since))
+
+
+def runs_waiting_for(project: Project, name: str) -> frozenset[str]:
+    """The runs with a question that this person may answer."""
+    questions = open_questions(project)
+    return frozenset(each.view.run for each in questions if _may_answer(project, each, name))
+
+
+def _may_answer(project: Project, question: Question, name: str) -> bool:
+    by = question.pending.by
+    if not by or name in by:
+        return True
+    from podium.app.run.start import workflow_of
+    from podium.core.decide.approvals import may_answer
+
+    head = project.runtime.head(RunId(question.view.run))
+    # A group has a name of its own, which only the workflow explains.
+    return head is not None and may_answer(by, name, dict(workflow_of(project, head).people))
 
 
 def _of_run(project: Project, view: RunView) -> Iterator[Question]:

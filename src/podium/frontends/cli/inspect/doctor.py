@@ -14,6 +14,7 @@ import click
 from podium.app.paths import project_root, user_dir
 from podium.app.values import parse_settings
 from podium.errors import PodiumError
+from podium.fast_dataclass import replace
 from podium.frontends.cli.output import complain, say
 from podium.frontends.cli.shell_completion import complete_sandbox, complete_workflow
 from podium.views.format import plural
@@ -48,10 +49,21 @@ PLAIN_WORKFLOW = 'podium: 1\nname: doctor\nsteps: {look: {run: ["true"]}}\n'
     shell_complete=complete_sandbox,
 )
 @click.option(
+    "--on",
+    metavar="ADDRESS",
+    help="Also check a Temporal server, its workers and the exchange, for `podium run --on`.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object; its schema: podium schema --of doctor."
 )
-def command(
-    file: Path | None, trying: bool, probing: bool, only: tuple[str, ...], sandbox: str | None, as_json: bool
+def command(  # the options of the command
+    file: Path | None,
+    trying: bool,
+    probing: bool,
+    only: tuple[str, ...],
+    sandbox: str | None,
+    on: str | None,
+    as_json: bool,
 ) -> int:
     """Show the agents available here, or used by the workflow FILE, and what is missing.
 
@@ -67,6 +79,10 @@ def command(
         place = Path(folder) / "doctor.yaml"
         place.write_text(PLAIN_WORKFLOW, "utf-8")
         checkup = _check_up(file, place, env, only=only, sandbox=sandbox, trying=trying, probing=probing)
+    if on is not None:
+        from podium.cluster import check_cluster
+
+        checkup = replace(checkup, cluster=check_cluster(on, project_root(Path.cwd())))
     if as_json:
         click.echo(json.dumps(checkup.data(), indent=2))
     else:
@@ -188,6 +204,9 @@ def _lines(checkup: Checkup, file: Path | None) -> Iterator[str]:
         yield ""
     for channel in checkup.channels:
         yield f"channel {channel.name}: {channel.fault or 'ready'}"
+    if checkup.cluster is not None:
+        yield ""
+        yield from checkup.cluster.lines()
     if checkup.problems:
         yield f"\n{file} could not run:"
         yield from (f"  {line}" for line in checkup.problems)
