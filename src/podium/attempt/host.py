@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.attempt.guidance_desk import GuidanceDesk
+from podium.attempt.step_tools.approval_desk import ApprovalDesk
 from podium.attempt.taking import Taking
 from podium.attempt.workspace.folder_pool import FolderPool
 from podium.attempt.workspace.private_dirs import PrivateDirPool
@@ -102,6 +103,8 @@ class Host:
     """The person who does the work of one attempt in this process."""
     guidance: GuidanceDesk = field(default_factory=GuidanceDesk, repr=False)
     """Passes guidance to agents that are working."""
+    approvals: ApprovalDesk = field(default_factory=ApprovalDesk, repr=False)
+    """Holds calls of tools until people have decided about them."""
     run_dir: Path = field(init=False)
     """The records of this run."""
 

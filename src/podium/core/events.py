@@ -18,6 +18,7 @@ from podium.core.payloads import (
     RefusedMember,
     Reply,
     Result,
+    ToolCall,
     Verdict,
 )
 from podium.core.run_events import (
@@ -43,7 +44,7 @@ __all__ = [
     "AttemptStarted", "AttemptTaken", "CancelAsked", "CancelOrdered", "Event", "FactsAsked", "FactsFound", "GuidanceGiven",
     "InstanceEvent", "JoinAsked", "JoinEnded", "JoinQueued", "JumpAsked", "JumpOrdered", "LimitRaised", "NoteLeft",
     "RetryScheduled", "RunEnded", "RunEvent", "RunPaused", "RunRecovered", "RunResumed", "RunStarted", "SignalReceived",
-    "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "WaitEnded", "WaitStarted"
+    "StepEnded", "StepEntered", "StepExpanded", "StepReopened", "TimerFired", "ToolAsked", "WaitEnded", "WaitStarted"
 ]  # fmt: skip
 
 
@@ -142,6 +143,8 @@ class AttemptEnded:
     notes: tuple[Note, ...] = ()
     so_far: str = ""
     """What an attempt that `asked` wants to be told when it goes on."""
+    calls: tuple[ToolCall, ...] = ()
+    """Only for an attempt that `asked`: calls of tools about which nobody had decided in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,16 @@ class AttemptGuided:
     """Why the agent did not get it; empty if it did."""
     stays_open: bool = False
     """True if the next attempt gets the text too, because another agent that is working has not got it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAsked:
+    """An agent that works holds a call of a tool until a person has decided about it."""
+
+    at: Millis
+    path: Address
+    attempt: int
+    call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +347,7 @@ class JumpAsked:
 
 InstanceEvent: TypeAlias = (
     StepEntered | StepExpanded | AttemptStarted | AttemptTaken | AttemptGuided | AttemptEnded
-    | AttemptDoubted | AttemptLost | AttemptQueued | RetryScheduled | WaitStarted | WaitEnded
+    | ToolAsked | AttemptDoubted | AttemptLost | AttemptQueued | RetryScheduled | WaitStarted | WaitEnded
     | SignalReceived | TimerFired | ApprovalAsked | ApprovalGiven | FactsAsked | FactsFound | JoinQueued
     | JoinAsked | JoinEnded | JumpOrdered | JumpAsked | StepReopened | CancelOrdered | StepEnded
 )  # fmt: skip

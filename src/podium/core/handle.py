@@ -36,6 +36,7 @@ from podium.core.events import (
     RunStarted,
     SignalReceived,
     TimerFired,
+    ToolAsked,
     WaitEnded,
 )
 from podium.core.evolve.evolve import evolve
@@ -63,15 +64,16 @@ from podium.core.model import Block, Call, Wait
 from podium.core.queries.computed import entered
 from podium.core.queries.graph import actions_of, body_of, order_of, workflow_of
 from podium.core.queries.mailboxes import unknown_mailbox
+from podium.core.queries.tool_calls import must_ask
 from podium.core.state import Leaf, Scope, State
 from podium.core.types import Address, Millis
 
 Handled = tuple[Event, ...] | Refusal
-R = TypeVar("R", AttemptTaken, AttemptGuided, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
+R = TypeVar("R", AttemptTaken, AttemptGuided, ToolAsked, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 
 _REST: Final[Mapping[type[Event], Callable[[Event], tuple[Any, ...]]]] = {
     kind: attrgetter(*kind.__slots__[1:])
-    for kind in (AttemptTaken, AttemptGuided, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
+    for kind in (AttemptTaken, AttemptGuided, ToolAsked, AttemptEnded, WaitEnded, FactsFound, JoinEnded)
 }
 """For each report, a getter of all fields but its time."""
 
@@ -118,6 +120,8 @@ def _report(state: State, message: Report, now: Millis) -> tuple[Event, ...]:
             return (_with_time(message, now),) if _is_in_flight(state, message) else ()
         case AttemptGuided():
             return _guided(state, message, now) if _is_in_flight(state, message) else ()
+        case ToolAsked():
+            return _tool_asked(state, message, now) if _is_in_flight(state, message) else ()
         case AttemptEnded():
             return (_with_time(message, now),) if _is_in_flight(state, message) else ()
         case AttemptLost():
@@ -136,7 +140,9 @@ def _report(state: State, message: Report, now: Millis) -> tuple[Event, ...]:
             assert_never(message)
 
 
-def _is_in_flight(state: State, message: AttemptTaken | AttemptGuided | AttemptEnded | AttemptLost) -> bool:
+def _is_in_flight(
+    state: State, message: AttemptTaken | AttemptGuided | ToolAsked | AttemptEnded | AttemptLost
+) -> bool:
     effect = state.pending.get(("attempt", message.path))
     return isinstance(effect, IN_FLIGHT) and effect.started.attempt == message.attempt
 
@@ -150,6 +156,12 @@ def _guided(state: State, message: AttemptGuided, now: Millis) -> tuple[Event, .
         other.place.path != message.path for other in guidable(state, message.text)
     )
     return (replace(_with_time(message, now), stays_open=lacking),)
+
+
+def _tool_asked(state: State, message: ToolAsked, now: Millis) -> tuple[Event, ...]:
+    leaf = state.instances[message.path]
+    assert isinstance(leaf, Leaf)
+    return (_with_time(message, now),) if must_ask(state, leaf, message.call) else ()
 
 
 def _with_time(report: R, now: Millis) -> R:

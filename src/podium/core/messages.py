@@ -17,6 +17,7 @@ from podium.core.events import (
     AttemptTaken,
     FactsFound,
     JoinEnded,
+    ToolAsked,
     WaitEnded,
 )
 from podium.core.payloads import RunFacts
@@ -130,6 +131,7 @@ class Refusal:
 Report: TypeAlias = (
     AttemptTaken
     | AttemptGuided
+    | ToolAsked
     | AttemptEnded
     | AttemptLost
     | WaitEnded

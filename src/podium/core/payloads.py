@@ -326,6 +326,25 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool that a person has to approve."""
+
+    tool: str
+    """run, edit, read, web, or the program's own name of the tool."""
+    subject: str
+    """The exact command, file or address."""
+    detail: str = ""
+    """The other arguments as JSON, if there are any that matter."""
+
+
+class ToolDecision(NamedTuple):
+    call: ToolCall
+    is_allowed: bool
+    by: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What came of an ask: the instance of the member that answers it, or why nobody was asked."""
 

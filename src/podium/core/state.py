@@ -34,6 +34,7 @@ from podium.core.payloads import (
     RefusedMember,
     RunMemory,
     StepFailure,
+    ToolCall,
 )
 from podium.core.persistent_map import MapDraft, PersistentMap
 from podium.core.policy import Limits
@@ -152,6 +153,7 @@ class Leaf:
     """The tree after a member changed files of the last attempt's work."""
     notes: tuple[int, ...] = ()
     """The notes that its attempts have got."""
+    calls: tuple[ToolCall, ...] = ()  # Those that its attempts may make only if a person approves.
     ending: StepEnded | None = None
 
     if TYPE_CHECKING:

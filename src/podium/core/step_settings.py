@@ -92,6 +92,16 @@ class ContextSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolApproval:
+    """Which calls of tools a person has to approve."""
+
+    patterns: tuple[str, ...] = ()
+    """A tool, or a tool with a pattern of what it is called with, as `run(git push*)`."""
+    wait_ms: int = 300_000
+    """How long the agent's process is held until the attempt ends without an answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class StepSettings:
     """The settings of the file, the role and the step, merged."""
 
@@ -110,6 +120,7 @@ class StepSettings:
     workspace: WorkspaceSettings = WorkspaceSettings()
     runs_on: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
+    approve: ToolApproval = ToolApproval()
     candidates: tuple[str, ...] = ()
     """The agents among which `agent: auto` chooses."""
     system: Prompt | None = None

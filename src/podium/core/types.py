@@ -108,6 +108,7 @@ ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "!exhausted": ("retry", "accept", "fail"),
     "!consent": ("rerun", "fail"),
     "!price": ("proceed", "halt"),
+    "!tool": ("approve", "reject"),
     "!advice": ("proceed", "force_complete", "retry_different", "halt", "dump_context"),
 }
 """The actions that answer the engine's own questions, by their names."""

@@ -21,7 +21,8 @@ from podium.core.guidance import guidable
 from podium.core.ledger import cancelled_attempt
 from podium.core.messages import Approve, Message, Recover, Refusal, Report, Signal
 from podium.core.queries.pending import is_parkable
-from podium.core.state import State
+from podium.core.queries.tool_calls import decision_of
+from podium.core.state import Leaf, State
 from podium.core.types import Address, Millis
 from podium.engine.inbox_files import InboxFiles, UnreadableAnswer
 from podium.engine.log import Log
@@ -91,6 +92,7 @@ class RunLoop:
             host.taking.announce = lambda event: self._post(event, "terminal")
         host.guidance.report = lambda event: self._post(event, "world")
         host.guidance.on_work = self._offer_guidance
+        host.approvals.report = lambda event: self._post(event, "world")
 
     async def drive(self, *first: Message) -> State:
         """Until the run has ended, or waits and may be released."""
@@ -167,6 +169,7 @@ class RunLoop:
             self._perform(effect)
         self._stop_unneeded()
         self._offer_guidance()
+        self._pass_on_decisions()
         self._inbox.sync(self._log.state)
         self._team.sync(self._log.events)
         if self._on_turn is not None:
@@ -251,6 +254,14 @@ class RunLoop:
         for text in state.guidance:
             for leaf in guidable(state, text):
                 self._host.guidance.offer(leaf.place.path, text, self._giver(text))
+
+    def _pass_on_decisions(self) -> None:
+        """Tell agents that hold a call of a tool what was decided about it."""
+        for path, call in self._host.approvals.open_calls():
+            leaf = self._log.state.instances.get(path)
+            decision = decision_of(self._log.state, leaf, call) if isinstance(leaf, Leaf) else None
+            if decision is not None:
+                self._host.approvals.decide(path, decision)
 
     def _giver(self, text: str) -> str:
         """Who gave a text; unknown if an earlier run received it."""

@@ -116,6 +116,8 @@ class AgentRequest:
     memory: Path | None = None
     """A folder outside its workspace that it may read and write, if the step names a memory."""
     tools: tuple[str, ...] | None = None
+    approve: tuple[str, ...] = ()
+    """The tools, by the program's own names, before whose use it asks at the tool server: the tool `approve`."""
     streams: bool = False
     """Whether a person waits for what it says, which is then shown while it is written, if its program can do that."""
     resumable: bool = False

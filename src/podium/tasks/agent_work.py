@@ -5,6 +5,7 @@ from __future__ import annotations
 from podium.core.model import Agent
 from podium.core.queries.graph import workflow_of
 from podium.core.queries.rebases import tree_at_start
+from podium.core.queries.tool_calls import decisions_of
 from podium.core.state import Leaf, State
 from podium.tasks.advice import situation_of
 from podium.tasks.earlier_outputs import outputs_before
@@ -31,6 +32,7 @@ def agent_work_of(leaf: Leaf, state: State) -> AgentWork:
         previous=_previous(leaf),
         team=team_work_of(state, leaf),
         notes=notes_of(state, leaf),
+        decisions=tuple(decisions_of(state, leaf)),
     )
 
 

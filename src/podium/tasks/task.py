@@ -14,7 +14,7 @@ from podium.core.events import (
     WaitStarted,
 )
 from podium.core.model import Agent, Step
-from podium.core.payloads import Author, RunMemory
+from podium.core.payloads import Author, RunMemory, ToolDecision
 from podium.core.step_settings import Prompt, WorkflowConfig
 from podium.core.types import Address, Tree, VerdictForm
 from podium.fast_dataclass import dataclass
@@ -212,6 +212,8 @@ class AgentWork:
     previous: PreviousAnswer | None = None
     team: TeamWork | None = None
     notes: tuple[NoteText, ...] = ()
+    decisions: tuple[ToolDecision, ...] = ()
+    """What people have decided about calls of tools in this visit."""
 
 
 @dataclass(frozen=True, slots=True)

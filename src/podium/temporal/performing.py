@@ -27,6 +27,7 @@ from podium.core.events import (
     AttemptTaken,
     FactsFound,
     JoinEnded,
+    ToolAsked,
     WaitEnded,
 )
 from podium.core.messages import Fired, Recover
@@ -41,7 +42,9 @@ from podium.temporal.protocol import EXCHANGE, HANDED_BACK, PERFORM, UNABLE, fit
 from podium.temporal.run_files import AttemptFiles
 from podium.temporal.run_hosts import RunHost, RunHosts, named
 
-EventReport = AttemptTaken | AttemptGuided | AttemptEnded | AttemptLost | WaitEnded | FactsFound | JoinEnded
+EventReport = (
+    AttemptTaken | AttemptGuided | ToolAsked | AttemptEnded | AttemptLost | WaitEnded | FactsFound | JoinEnded
+)
 
 Lacks = Callable[[AttemptTask, Host], tuple[str, ...]]
 """What this machine lacks for a task, one line each."""

@@ -46,5 +46,8 @@ TEAM_MESSAGES: Final = 30
 LAST_WORD: Final = "done"
 """By which a person ends a conversation unless the file names another word."""
 
+HOLD: Final = Millis(5 * MINUTE)
+"""How long a call of a tool is held until somebody has decided about it."""
+
 BASE_REVIEWER: Final = "reviewer"
 """The role of a reviewer when a review names only an agent."""

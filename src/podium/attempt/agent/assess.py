@@ -12,7 +12,7 @@ from podium.attempt import artifacts
 from podium.attempt.agent import quality_gate
 from podium.attempt.agent import usage as accounting
 from podium.attempt.agent.agent_attempt import AgentAttempt
-from podium.attempt.agent.team_answer import words_for_team
+from podium.attempt.agent.team_answer import awaits_approval, undecided_calls, with_lost_asks, words_for_team
 from podium.attempt.agent.tests_changed import claims_in
 from podium.attempt.agent.verdict import BINDING, accepted_tests, verdict_of
 from podium.attempt.change_policy import objection, protected
@@ -65,7 +65,11 @@ async def assess(attempt: AgentAttempt, workspace: Workspace, finished: Finished
     elif _says_blocked(result):
         why = result.text.strip().removeprefix(BLOCKED).strip()
         end = await assess_work(attempt, workspace, replace(result, trouble="blocked", detail=why))
-    elif result.trouble is not None and result.trouble not in MAY_HAVE_WORK:
+    elif (
+        result.trouble is not None
+        and result.trouble not in MAY_HAVE_WORK
+        and not awaits_approval(attempt, result)
+    ):
         end = _troubled(attempt, result, result.trouble, attempt.started.start)
     else:
         end = await _assess_member(attempt, workspace, result)
@@ -197,7 +201,14 @@ async def _kept_files(attempt: AgentAttempt, value: Any) -> AttemptResult:
 
 async def _assess_member(attempt: AgentAttempt, workspace: Workspace, result: AgentResult) -> AttemptEnded:
     """The work of one who may belong to a team: an attempt that asks somebody is kept and not judged."""
-    result = _with_lost_asks(attempt, result)
+    if awaits_approval(attempt, result):
+        result = replace(result, trouble=None, detail="")
+        if attempt.drops_changes:
+            end = await _only_answer(attempt, result, is_asking=True)
+        else:
+            end = await assess_work(attempt, workspace, result, is_asking=True)
+        return replace(end, calls=undecided_calls(attempt) if end.kind == "asked" else ())
+    result = with_lost_asks(attempt, result)
     result, words = words_for_team(attempt, result)
     if isinstance(words, OutputFault):
         end = _refused(attempt, result, "contract", words.message, malformed=True)
@@ -208,17 +219,6 @@ async def _assess_member(attempt: AgentAttempt, workspace: Workspace, result: Ag
         end = await assess_work(attempt, workspace, result, is_asking=bool(words.asks))
     asks = words.asks if end.kind == "asked" else ()
     return replace(end, asks=asks, notes=words.notes, so_far=words.so_far if asks else "")
-
-
-def _with_lost_asks(attempt: AgentAttempt, result: AgentResult) -> AgentResult:
-    """Name what an attempt asked that then failed: it may have gone on after the ask, so nobody was asked."""
-    tools = attempt.exchange.tools
-    if tools is None or not tools.asks or result.trouble in (None, "malformed"):
-        return result
-    names = ", ".join(f'{ask.to}: "{ask.question[:200]}"' for ask in tools.asks)
-    return replace(
-        result, detail=f"{result.detail or result.trouble}; it had asked {names}, which was not sent"
-    )
 
 
 async def _only_answer(attempt: AgentAttempt, result: AgentResult, *, is_asking: bool) -> AttemptEnded:

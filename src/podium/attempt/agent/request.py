@@ -52,6 +52,7 @@ def request_of(
         home=workspace.home,
         memory=workspace.memory,
         tools=step.settings.tools,
+        approve=_asked_tools(attempt, worker),
         streams=attempt.turn is not None,
         resumable=keeps_session(attempt),
         session=session,
@@ -62,6 +63,13 @@ def request_of(
         brokered=network.is_brokered(attempt.host, step),
         login=worker.installed.login() if worker.config.get("auth") == "login" else None,
     )
+
+
+def _asked_tools(attempt: AgentAttempt, worker: ResolvedAgent) -> tuple[str, ...]:
+    """The tools of `approve_tools` in the names of the program."""
+    names = worker.installed.type.capabilities.asks
+    words = [pattern.partition("(")[0].strip() for pattern in attempt.step.settings.approve.patterns]
+    return tuple(dict.fromkeys(name for word in words for name in names.get(word, (word,))))
 
 
 def _has_settings(worker: ResolvedAgent, workspace: Workspace) -> bool:

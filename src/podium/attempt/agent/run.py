@@ -130,6 +130,11 @@ async def _run_or_reuse(attempt: AgentAttempt) -> AttemptEnded:
         result: AttemptResult = {"message": worker.message}
         return attempt_ended(host, started, "unavailable", "unavailable", result=result, tree=started.start)
     attempt.exchange.worker = worker
+    if attempt.step.settings.approve.patterns and not worker.installed.type.capabilities.asks:
+        result = {
+            "message": f"{worker.agent} cannot ask before it uses a tool, and the step has approve_tools"
+        }
+        return attempt_ended(host, started, "unavailable", "unavailable", result=result, tree=started.start)
     attempt.exchange.has_tools = offers_tools(attempt)
     attempt.exchange.memory = await tree_of_memory(host, attempt.task.memory)
     attempt.exchange.command_output = await packing_output(attempt)

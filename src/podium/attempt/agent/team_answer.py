@@ -19,7 +19,7 @@ from podium.attempt.step_tools.tools import (
     MAX_SO_FAR,
     team_text,
 )
-from podium.core.payloads import Ask, Note
+from podium.core.payloads import Ask, Note, ToolCall
 from podium.ports.agent import AgentResult
 from podium.tasks.task import ConversationTurn
 from podium.workflow.contracts.contract import OutputFault
@@ -135,4 +135,26 @@ def _note(value: Any) -> Note:
         raise ValueError('note: it must have the form {"text": TEXT, "to": NAME}')
     return Note(
         team_text(value.get("text"), "note.text", MAX_NOTE), team_text(value.get("to") or "", "note.to", 200)
+    )
+
+
+def awaits_approval(attempt: AgentAttempt, result: AgentResult) -> bool:
+    """Whether it ended because nobody had decided about a call; how its program reports that does not matter."""
+    stopped = ("quota", "auth", "unavailable", "timeout", "resources")
+    return bool(undecided_calls(attempt)) and result.trouble not in stopped
+
+
+def undecided_calls(attempt: AgentAttempt) -> tuple[ToolCall, ...]:
+    tools = attempt.exchange.tools
+    return () if tools is None or tools.approver is None else tuple(tools.approver.undecided)
+
+
+def with_lost_asks(attempt: AgentAttempt, result: AgentResult) -> AgentResult:
+    """Name what an attempt asked that then failed: it may have gone on after the ask, so nobody was asked."""
+    tools = attempt.exchange.tools
+    if tools is None or not tools.asks or result.trouble in (None, "malformed"):
+        return result
+    names = ", ".join(f'{ask.to}: "{ask.question[:200]}"' for ask in tools.asks)
+    return replace(
+        result, detail=f"{result.detail or result.trouble}; it had asked {names}, which was not sent"
     )

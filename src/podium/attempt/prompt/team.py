@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podium.attempt.agent.agent_attempt import AgentAttempt
+from podium.core.payloads import ToolDecision
 from podium.tasks.partials import render_partial
 from podium.tasks.task import ConversationTurn, Message, Replied
 from podium.workflow.prompts.quoting import fence, truncate_middle
@@ -22,6 +23,10 @@ def team_parts(attempt: AgentAttempt) -> Iterator[str]:
     if notes:
         yield render_partial(
             config, "notes", {"notes": [{"by": note.by, "text": fence(note.text)} for note in notes]}
+        )
+    if attempt.work.decisions:
+        yield render_partial(
+            config, "approvals", {"decisions": [_decision(one) for one in attempt.work.decisions]}
         )
     if team is None:
         return
@@ -48,6 +53,17 @@ def _message(message: Message) -> Mapping[str, Any]:
         "files": message.files,
         "so_far": fence(message.so_far) if message.so_far else "",
         "is_review": message.is_review,
+    }
+
+
+def _decision(decision: ToolDecision) -> Mapping[str, Any]:
+    call = decision.call
+    return {
+        "tool": call.tool,
+        "call": fence(f"{call.subject}\n{call.detail}".strip()),
+        "is_allowed": decision.is_allowed,
+        "by": decision.by,
+        "why": fence(decision.why) if decision.why else "",
     }
 
 

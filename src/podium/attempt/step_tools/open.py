@@ -18,6 +18,7 @@ from podium.attempt import network
 from podium.attempt.agent.agent_attempt import AgentAttempt
 from podium.attempt.prompt.excerpt import excerpt_facts
 from podium.attempt.step_tools import podium_step
+from podium.attempt.step_tools.approvals import CallApprover
 from podium.attempt.step_tools.server import PATH, serve_tools
 from podium.attempt.step_tools.tools import JOURNAL, StepFacts, StepTools
 from podium.core.expressions.nodes import ExprError
@@ -36,7 +37,13 @@ def offers_tools(attempt: AgentAttempt) -> bool:
         return False
     if worker.installed.type.capabilities.step_tools is None:
         return False
-    wish = worker.config.get("step_tools")
+    return bool(attempt.step.settings.approve.patterns) or _offers_words(attempt)
+
+
+def _offers_words(attempt: AgentAttempt) -> bool:
+    """Whether it can say something by them; otherwise its program only asks before it uses a tool."""
+    worker = attempt.exchange.worker
+    wish = None if worker is None else worker.config.get("step_tools")
     return bool(wish) if wish is not None else attempt.work.team is not None
 
 
@@ -50,6 +57,10 @@ async def open_tools(attempt: AgentAttempt) -> AsyncIterator[ToolServer | None]:
     tools = attempt.exchange.tools = StepTools(
         _facts(attempt), journal, mask=attempt.host.mask.text, on_progress=partial(_show, attempt)
     )
+    tools.has_words = _offers_words(attempt)
+    worker = attempt.exchange.worker
+    if worker is not None and attempt.step.settings.approve.patterns:
+        tools.approver = CallApprover(attempt, worker.installed.type.capabilities.asks)
     handler = partial(serve_tools, tools=tools)
     if network.is_brokered(attempt.host, attempt.step):
         # The sandbox has a network of its own, so the address is always the same.

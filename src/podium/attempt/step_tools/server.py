@@ -16,7 +16,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from podium.attempt.step_tools.tools import TOOLS, StepTools, ToolFault
+from podium.attempt.step_tools.tools import APPROVE, StepTools, ToolFault
 from podium.egress.request_head import Head, HungUp, Refused, body_length, read_head
 from podium.files import bounded_json
 
@@ -36,7 +36,7 @@ async def serve_tools(stream: ByteStream, tools: StepTools) -> None:
     reader = BufferedByteReceiveStream(stream)
     try:
         head = await read_head(reader)
-        status, answer = _answer(head, await _body(head, reader, tools), tools)
+        status, answer = await _answer(head, await _body(head, reader, tools), tools)
     except HungUp:
         return
     except Refused as refused:
@@ -71,7 +71,7 @@ def _check(head: Head, tools: StepTools) -> None:
         raise Refused(405, "only POST is supported: this server sends nothing by itself")
 
 
-def _answer(head: Head, body: bytes, tools: StepTools) -> tuple[int, Any]:
+async def _answer(head: Head, body: bytes, tools: StepTools) -> tuple[int, Any]:
     try:
         message = bounded_json.loads(body)
     except ValueError:
@@ -83,10 +83,10 @@ def _answer(head: Head, body: bytes, tools: StepTools) -> tuple[int, Any]:
         return 202, None
     if "id" not in message:
         return 202, None
-    return 200, _result(message, tools)
+    return 200, await _result(message, tools)
 
 
-def _result(message: Mapping[str, Any], tools: StepTools) -> Mapping[str, Any]:
+async def _result(message: Mapping[str, Any], tools: StepTools) -> Mapping[str, Any]:
     number, method, params = message["id"], message.get("method"), message.get("params")
     params = params if isinstance(params, Mapping) else {}
     match method:
@@ -104,20 +104,22 @@ def _result(message: Mapping[str, Any], tools: StepTools) -> Mapping[str, Any]:
             result = {
                 "tools": [
                     {"name": name, "description": about, "inputSchema": schema}
-                    for name, (about, schema) in TOOLS.items()
+                    for name, (about, schema) in tools.offered().items()
                 ]
             }
         case "tools/call":
-            result = _call(params, tools)
+            result = await _call(params, tools)
         case _:
             return _error(number, -32601, f"{method} is not supported")
     return {"jsonrpc": "2.0", "id": number, "result": result}
 
 
-def _call(params: Mapping[str, Any], tools: StepTools) -> dict[str, Any]:
+async def _call(params: Mapping[str, Any], tools: StepTools) -> dict[str, Any]:
     name, arguments = str(params.get("name")), params.get("arguments")
     try:
-        text, failed = tools.call(name, arguments if isinstance(arguments, Mapping) else {}), False
+        values = arguments if isinstance(arguments, Mapping) else {}
+        text = await tools.approve(values) if name == APPROVE else tools.call(name, values)
+        failed = False
     except ToolFault as fault:
         text, failed = str(fault), True
     return {"content": [{"type": "text", "text": text}], "isError": failed}

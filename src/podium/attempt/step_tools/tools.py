@@ -12,10 +12,10 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 from podium.core.globs import glob_matches
-from podium.core.payloads import Ask, Note
+from podium.core.payloads import Ask, Note, ToolCall
 from podium.fast_dataclass import dataclass
 from podium.files.path_rules import path_fault
 
@@ -72,6 +72,29 @@ TOOLS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
 """Description and arguments of each tool."""
 
 
+APPROVE: Final = "approve"
+APPROVE_TOOL: Final = (
+    "For the program that runs you, which asks here before it uses a tool. You need not call it.",
+    {"type": "object", "properties": {"tool_name": _TEXT, "input": {"type": "object"}, "tool_use_id": _TEXT}},
+)
+
+
+class Permission(NamedTuple):
+    """Whether a program may use a tool."""
+
+    is_allowed: bool
+    why: str = ""
+    ends_attempt: bool = False
+    """True if nobody has decided in time, so that the agent has to end its turn."""
+
+
+class Approver(Protocol):
+    undecided: list[ToolCall]
+    """The calls that nobody decided about in time; the attempt waits for them."""
+
+    async def ask(self, tool: str, arguments: Mapping[str, Any]) -> Permission: ...
+
+
 class ToolFault(Exception):
     """A call that is refused; the text says why and what is possible."""
 
@@ -108,14 +131,43 @@ class StepTools:
         self.notes: list[Note] = []
         self.so_far = ""
         self.blocked = ""
+        self.has_words = True
+        """False if there is only `approve`, by which the program asks before it uses a tool."""
+        self.approver: Approver | None = None
         self._facts, self._journal, self._mask, self._report = facts, journal, mask, on_progress
         self._calls = self._shown = 0
         self._shown_at = 0.0
         _set_aside(journal)
 
+    def offered(self) -> Mapping[str, tuple[str, dict[str, Any]]]:
+        """The tools that are there for this attempt."""
+        words = TOOLS if self.has_words else {}
+        return words if self.approver is None else {**words, APPROVE: APPROVE_TOOL}
+
+    async def approve(self, arguments: Mapping[str, Any]) -> str:
+        """The answer to a program that asks before it uses a tool; held until a person has decided, if it has to be."""
+        tool, values = arguments.get("tool_name"), arguments.get("input")
+        self._calls += 1
+        if (
+            self.approver is None
+            or self._calls > MAX_CALLS
+            or not isinstance(tool, str)
+            or not isinstance(values, Mapping)
+        ):
+            raise ToolFault(f"{APPROVE} needs tool_name and input")
+        permission = await self.approver.ask(tool, values)
+        if permission.is_allowed:
+            return json.dumps({"behavior": "allow", "updatedInput": values})
+        self._write(APPROVE, {"tool": tool}, refused=permission.why)
+        return json.dumps(
+            {"behavior": "deny", "message": permission.why, "interrupt": permission.ends_attempt}
+        )
+
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Do what the tool does and return its answer; raises ToolFault."""
         self._calls += 1
+        if not self.has_words:
+            raise ToolFault(f'there is no tool "{name}"')
         if self._calls > MAX_CALLS:
             raise ToolFault(f"an attempt may call its tools {MAX_CALLS} times")
         try:

@@ -14,6 +14,7 @@ from podium.core.policy import Oversight, PolicyRule
 from podium.core.queries.disputes import ACCEPTED, accepted_by_person, disputes_shown_to
 from podium.core.queries.evaluate import try_evaluate, try_fill
 from podium.core.queries.graph import NO_VERDICT, body_of, workflow_of
+from podium.core.queries.tool_calls import asked_call
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import LEVELS, Millis, Outcome
 
@@ -56,7 +57,9 @@ def ask_person(state: State, leaf: Leaf, verb: Human, now: Millis) -> Event:
 
 def _key(state: State, leaf: Leaf, verb: Human) -> str:
     disputed = (str(row["id"]) for dispute in disputes_shown_to(state, leaf) for row in dispute.rows)
-    question = "\0".join((leaf.place.topic, verb.question.text, *disputed))
+    call = asked_call(state, leaf)
+    called = () if call is None else (call.tool, call.subject, call.detail)
+    question = "\0".join((leaf.place.topic, verb.question.text, *disputed, *called))
     return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -16,7 +16,7 @@ from podium.core import events
 from podium.core.addresses import ROOT
 from podium.core.decide import entry
 from podium.core.decide.approvals import after_person, ask_person
-from podium.core.decide.attempts import after_attempt, error_exit
+from podium.core.decide.attempts import after_attempt
 from podium.core.decide.dispatch import dispatch
 from podium.core.decide.expansion import expansion
 from podium.core.decide.joins import join_needs
@@ -24,6 +24,8 @@ from podium.core.decide.pass_rules import is_rest, is_settled
 from podium.core.decide.routes import with_route
 from podium.core.decide.scopes import next_scope_event
 from podium.core.decide.series import continuation, end_for_continuation, name_of_next
+from podium.core.decide.teams import ask_about_call
+from podium.core.decide.waits import after_wait, due_of
 from podium.core.events import Event
 from podium.core.evolve.evolve import advance
 from podium.core.evolve.leaves import is_by_hand
@@ -31,6 +33,7 @@ from podium.core.model import Agent, Call, Check, Continue, Human, Set, Step, Wa
 from podium.core.queries.evaluate import try_condition, try_fill
 from podium.core.queries.graph import WORK, builders_on, live_children
 from podium.core.queries.memories import pin_request
+from podium.core.queries.tool_calls import is_moot
 from podium.core.state import Instance, Leaf, Scope, State, draft, freeze
 from podium.core.types import Address, Millis, RunStatus
 
@@ -41,7 +44,6 @@ STATUS_OF_EXIT: dict[int, RunStatus] = {
     124: "timed_out",
     130: "cancelled",
 }
-DAY = 86_400_000
 
 
 def decide(
@@ -93,7 +95,7 @@ def affected(state: State, event: Event) -> tuple[Address, ...]:
         case events.AttemptStarted() | events.AttemptTaken() | events.AttemptGuided() | events.AttemptLost():
             return ()  # The engine performs the attempt.
         case (
-            events.AttemptEnded()
+            events.ToolAsked()
             | events.StepExpanded()
             | events.StepReopened()
             | events.AttemptDoubted()
@@ -121,7 +123,7 @@ def affected(state: State, event: Event) -> tuple[Address, ...]:
             return live_instances(
                 state
             )  # `finally` ignores a plain cancel, so a forced one must reach every instance directly.
-        case events.CancelOrdered() | events.JumpOrdered() | events.JumpAsked():
+        case events.CancelOrdered() | events.JumpOrdered() | events.JumpAsked() | events.AttemptEnded():
             return (event.path, *live_children(state, state.instances[event.path]))
         case events.TimerFired():
             instance = state.instances[event.path]
@@ -168,6 +170,8 @@ def _next_event_of(state: State, instance: Instance, now: Millis) -> Event | Non
     if isinstance(instance, Scope):
         is_pausing = ("retry", path) in state.pending
         return None if is_pausing else next_scope_event(state, instance, now)
+    if instance.phase == "working":
+        return ask_about_call(state, instance, now)
     return _after_answer(state, instance, now) if instance.phase == "answered" else None
 
 
@@ -184,7 +188,7 @@ def _is_unwanted(state: State, instance: Instance) -> bool:
     if parent.cancelling:
         return True
     if not isinstance(parent, Scope):
-        return False
+        return is_moot(parent, instance)
     if parent.expired:
         return True
     if place.role == "step" and is_rest(state, parent, instance):
@@ -331,7 +335,7 @@ def _start_leaf(state: State, leaf: Leaf, now: Millis) -> Event | None:
         case Human():
             return ask_person(state, leaf, verb, now)
         case Wait():
-            return events.WaitStarted(now, path, _due(state, leaf, verb, now))
+            return events.WaitStarted(now, path, due_of(state, leaf, verb, now))
         case Agent(by_hand=True) if state.started is not None and state.started.no_human:
             return events.StepEnded(now, path, "error", "no_human", 1)
         case _ if isinstance(verb, WORK) and leaf.ticket < 0:
@@ -350,47 +354,11 @@ def _set(state: State, leaf: Leaf, verb: Set, now: Millis) -> Event:
     return events.StepEnded(now, leaf.place.path, "passed", sets=tuple(values))
 
 
-def _due(state: State, leaf: Leaf, verb: Wait, now: Millis) -> Millis | None:
-    """When a wait is over: a timer at its time, any other wait after its timeout."""
-    if verb.timer is not None:
-        return Millis(now + verb.timer)
-    if verb.minute_of_day is not None:
-        assert state.started is not None
-        offset = state.started.run.utc_offset * 60_000
-        today = (now + offset) // DAY * DAY - offset
-        due = today + verb.minute_of_day * 60_000
-        return Millis(due if due > now else due + DAY)
-    timeout = leaf.place.step.timeout
-    return None if timeout is None else Millis(now + timeout)
-
-
 def _after_answer(state: State, leaf: Leaf, now: Millis) -> Event | None:
     match leaf.place.step.verb:
         case Human() as verb:
             return after_person(state, leaf, verb, now)
         case Wait() as verb:
-            return _after_wait(leaf, verb, now)
+            return after_wait(leaf, verb, now)
         case _:
             return after_attempt(state, leaf, now)
-
-
-def _after_wait(leaf: Leaf, verb: Wait, now: Millis) -> events.StepEnded:
-    path = leaf.place.path
-    if leaf.expired:
-        timer = verb.timer is not None or verb.minute_of_day is not None
-        return (
-            events.StepEnded(now, path, "passed")
-            if timer
-            else events.StepEnded(now, path, "timeout", exit=124)
-        )
-    answer = leaf.answer
-    assert answer is not None
-    match answer.kind:
-        case "ok":
-            return events.StepEnded(now, path, "passed", result=answer.result)
-        case "failed":
-            return events.StepEnded(now, path, "failed", answer.reason, 1, answer.result)
-        case _:
-            return events.StepEnded(
-                now, path, "error", answer.reason or "error", error_exit(answer), answer.result
-            )

@@ -13,12 +13,16 @@ from podium.core.events import AttemptEnded, AttemptQueued, Event, StepEnded, St
 from podium.core.model import Agent
 from podium.core.payloads import Ask, Reply
 from podium.core.queries.teams import earlier_answer, index_of, is_reviewed, member_path, why_refused
+from podium.core.queries.tool_calls import TOPIC, next_unasked, question_path
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import Address, Millis, Tree
 
 
 def after_asked(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> Event:
     """Run the next member that was asked; when all asks have their replies, the asker goes on."""
+    question = ask_about_call(state, leaf, now)
+    if question is not None:
+        return question
     exhausted = ledger.exhausted_messages(state, leaf.place.ledger)
     if exhausted is not None:
         return limit_ending(leaf, exhausted, now, limit_message(exhausted, "messages", state.at))
@@ -44,6 +48,31 @@ def after_asked(state: State, leaf: Leaf, answer: AttemptEnded, now: Millis) -> 
         tree = member.ending.tree or tree
         replies.append(Reply(ask.to, path))
     return AttemptQueued(now, leaf.place.path, "answered", replies=tuple(replies))
+
+
+def ask_about_call(state: State, leaf: Leaf, now: Millis) -> Event | None:
+    """Ask a person about the first call of a tool about which nobody was asked; the attempt may still hold it."""
+    number = next_unasked(state, leaf)
+    if number is None or leaf.side_child is not None:
+        return None
+    exhausted = ledger.exhausted_transitions(state, leaf.place.ledger)
+    if exhausted is not None:
+        # While an attempt works, its step cannot end; the attempt gets no answer and ends.
+        message = limit_message(exhausted, "transitions", state.at)
+        return None if leaf.phase == "working" else limit_ending(leaf, exhausted, now, message)
+    tree = start_of(leaf)
+    return StepEntered(
+        now,
+        question_path(leaf, number),
+        leaf.place.path,
+        "question",
+        0,
+        1,
+        base=tree,
+        start=tree,
+        about=TOPIC,
+        target=number,
+    )
 
 
 def ask_when_done(state: State, leaf: Leaf, now: Millis) -> Event | None:

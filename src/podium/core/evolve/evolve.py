@@ -67,6 +67,8 @@ def _apply(state: State, event: Event) -> State:
             return state  # Who does the work changes nothing about what follows.
         case events.AttemptGuided():
             return leaves.guide_attempt(state, event)
+        case events.ToolAsked():
+            return leaves.ask_about_tool(state, event)
         case events.StepExpanded():
             return scopes.expand(state, event)
         case events.StepReopened():

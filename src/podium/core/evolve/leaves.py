@@ -23,6 +23,7 @@ from podium.core.events import (
     InstanceEvent,
     RetryScheduled,
     SignalReceived,
+    ToolAsked,
     WaitEnded,
     WaitStarted,
 )
@@ -34,6 +35,7 @@ from podium.core.queries.memories import memory_of
 from podium.core.queries.step_failures import failing_step
 from podium.core.queries.steps import AUTO, upgrade_after, upgraded, with_choice
 from podium.core.queries.teams import exchanges_after
+from podium.core.queries.tool_calls import must_ask
 from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
 from podium.core.types import MEMORY_FACTS, MERGE_MEMORY, Address, AnswerKind, MicroUsd, Tree
 
@@ -81,6 +83,12 @@ def guide_attempt(state: State, event: AttemptGuided) -> State:
     return state._replace(guidance=guidance.after_guided(state.guidance, event))
 
 
+def ask_about_tool(state: State, event: ToolAsked) -> State:
+    leaf, phase = _leaf(state, event)
+    state.instances.put(event.path, leaf._replace(phase=phase, calls=(*leaf.calls, event.call)))
+    return state
+
+
 def end_attempt(state: State, event: AttemptEnded) -> State:
     leaf, phase = _leaf(state, event)
     state = _settle_attempt(state, leaf, event.attempt, event)
@@ -89,7 +97,10 @@ def end_attempt(state: State, event: AttemptEnded) -> State:
         state = state._replace(failures=(*state.failures, failure)[-FAILURES_KEPT:])
     uncounted = _count_uncounted(leaf.uncounted, event)
     uncounted = uncounted._replace(repeated=uncounted.repeated + 1 if _is_repeated(leaf.answer, event) else 0)
-    answered_leaf = leaf._replace(phase=phase, answer=event, uncounted=uncounted, member_tree=None)
+    calls = (*leaf.calls, *(call for call in event.calls if must_ask(state, leaf, call)))
+    answered_leaf = leaf._replace(
+        phase=phase, answer=event, uncounted=uncounted, member_tree=None, calls=calls
+    )
     state.instances.put(event.path, answered_leaf)
     if not event.cost_known and event.kind in ANSWERED and isinstance(leaf.place.step.verb, Agent):
         state = _record_missing_price(state, leaf, event)

@@ -35,6 +35,7 @@ from podium.core.events import (
     StepExpanded,
     StepReopened,
     TimerFired,
+    ToolAsked,
     WaitEnded,
     WaitStarted,
 )
@@ -72,6 +73,7 @@ TABLE: Final[Mapping[tuple[Kind, Phase], Row]] = {
         {
             AttemptTaken: ("working",),
             AttemptGuided: ("working",),
+            ToolAsked: ("working",),
             AttemptEnded: ("answered",),
             AttemptDoubted: ("answered",),
             AttemptLost: ("working",),

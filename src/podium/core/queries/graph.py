@@ -48,6 +48,7 @@ QUESTIONS: Final = {
         "exhausted": "All attempts are used up. Retry with guidance, accept the best attempt, or fail?",
         "consent": "A crash interrupted this step, and it may already have taken effect. Run it again?",
         "price": "This agent reports no price; each call counts with the full amount reserved for it. Continue?",
+        "tool": "May the agent do this?",
         "protected": "Protected files were changed. Accept the changes?",
         "advice": "A rule of the breaker was hit. What should the run do?",
         "confirm": "The reviewers approve. Do you?",

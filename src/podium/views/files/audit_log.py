@@ -93,6 +93,9 @@ def audit_line(event: Event, builder: RunViewBuilder) -> str | None:
             return f'guided    {event.path} attempt {event.attempt}{_by(event.by)}: "{one_line(event.text)}"'
         case events.AttemptGuided():
             return f"guided    {event.path} attempt {event.attempt} not reached: {one_line(event.refused)}"
+        case events.ToolAsked():
+            call = f"{event.call.tool}: {one_line(event.call.subject)}"
+            return f"wants     {event.path} attempt {event.attempt} to {call}"
         case events.AttemptDoubted():
             return (
                 f"doubt     {event.path} attempt {event.attempt}: it may have taken effect before the crash"

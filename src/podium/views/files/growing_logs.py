@@ -43,6 +43,7 @@ _Ordinary: TypeAlias = (
     | events.AttemptStarted
     | events.AttemptTaken
     | events.AttemptGuided
+    | events.ToolAsked
     | events.WaitStarted
     | events.WaitEnded
     | events.SignalReceived
@@ -99,6 +100,7 @@ _WithoutTransition: TypeAlias = (
     | events.AttemptStarted
     | events.AttemptTaken
     | events.AttemptGuided
+    | events.ToolAsked
     | events.AttemptEnded
     | events.AttemptDoubted
     | events.AttemptLost
@@ -210,6 +212,8 @@ def _details(event: Event, builder: RunViewBuilder) -> dict[str, Any]:
             return {"agent": event.agent, "by": event.by}
         case events.AttemptGuided():
             return {"by": event.by, **({"refused": event.refused} if event.refused else {})}
+        case events.ToolAsked():
+            return {"tool": event.call.tool, "subject": event.call.subject}
         case _ if isinstance(event, _WithoutDetails):
             return {}
         case _:

@@ -25,6 +25,7 @@ _Ignored: TypeAlias = (
     | events.AttemptQueued
     | events.AttemptTaken
     | events.AttemptGuided
+    | events.ToolAsked
     | events.RetryScheduled
     | events.WaitStarted
     | events.WaitEnded

@@ -14,6 +14,7 @@ from podium.views.plain import as_text
 from podium.views.run.charges import NO_NAME, Charge, ChargeReader, charged, new_worker
 from podium.views.run.freshness import Freshness
 from podium.views.run.series import series_view
+from podium.views.run.thread import replied
 from podium.views.run.view import (
     NOTHING,
     AgentView,
@@ -33,6 +34,7 @@ BRIEF: Final = ("retry",)
 _AttemptEvent: TypeAlias = (
     events.AttemptStarted
     | events.AttemptGuided
+    | events.ToolAsked
     | events.AttemptEnded
     | events.AttemptDoubted
     | events.AttemptQueued
@@ -246,11 +248,13 @@ class RunViewBuilder:
                 self._guide(event.path, event.attempt, *event.guidance)
             case events.AttemptGuided():
                 self._guide(event.path, event.attempt, event.text, refused=event.refused)
+            case events.ToolAsked():
+                pass
             case events.AttemptQueued():
                 step, is_repair = self._steps[event.path], event.why == "repair"
                 changes: dict[str, Any] = {
                     "repaired": (*step.repaired, *([step.attempts + 1] if is_repair else [])),
-                    "replied": tuple(reply.to for reply in event.replies),
+                    "replied": replied(event),
                 }
                 if event.why == "fallback":
                     changes["passed_over"] = (*step.passed_over, as_text(step.result.get("message")))

@@ -26,6 +26,7 @@ _Ignored: TypeAlias = (
     | events.AttemptStarted
     | events.AttemptTaken
     | events.AttemptGuided
+    | events.ToolAsked
     | events.AttemptDoubted
     | events.RetryScheduled
     | events.WaitStarted

@@ -23,6 +23,7 @@ from podium.core.queries.conversations import conversation_about
 from podium.core.queries.disputes import disputes_shown_to
 from podium.core.queries.graph import NO_VERDICT, PRICE, actions_of
 from podium.core.queries.pending import is_parkable
+from podium.core.queries.tool_calls import asked_call
 from podium.core.state import Instance, Leaf, State
 from podium.core.types import Millis
 from podium.views.format import first_of
@@ -40,7 +41,8 @@ def as_written(state: State, leaf: Leaf) -> str:
     """The text as written in the file, for callers that cannot render it."""
     match leaf.place.step.verb:
         case Human(question=question):
-            return f"{_agent_prefix(leaf)}{question.text.strip()}{_named_files(state, leaf)}"
+            text = f"{_agent_prefix(leaf)}{question.text.strip()}{_named_files(state, leaf)}"
+            return f"{text}{_wanted_call(state, leaf)}"
         case Agent(prompt=prompt) if prompt is not None:
             return prompt.text.strip()
         case _:
@@ -59,6 +61,14 @@ def _named_files(state: State, leaf: Leaf) -> str:
     if answer is None:
         return ""
     return f" {first_of([one_line(name, 200) for name in answer.protected], MOST_FILES)}"
+
+
+def _wanted_call(state: State, leaf: Leaf) -> str:
+    """The exact call that a question is about; nothing of it is left out or reformatted."""
+    call = asked_call(state, leaf)
+    if call is None:
+        return ""
+    return f"\n\n{call.tool}: {call.subject}" + (f"\n{call.detail}" if call.detail else "")
 
 
 def with_state(view: RunView, state: State, render: Render = as_written) -> RunView:

@@ -151,3 +151,9 @@ def thread_data(thread: Thread) -> dict[str, Any]:
         "messages": [message._asdict() for message in thread.messages],
         "notes": [note._asdict() for note in thread.notes],
     }
+
+
+def replied(event: events.AttemptQueued) -> tuple[str, ...]:
+    """Those whose replies an attempt goes on with; it may also go on because a person has decided about a call of a tool."""
+    names = tuple(reply.to for reply in event.replies)
+    return names or (("a person",) if event.why == "answered" else ())

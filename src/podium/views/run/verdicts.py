@@ -28,6 +28,7 @@ _Ignored: TypeAlias = (
     | events.AttemptQueued
     | events.AttemptTaken
     | events.AttemptGuided
+    | events.ToolAsked
     | events.AttemptDoubted
     | events.RetryScheduled
     | events.WaitStarted

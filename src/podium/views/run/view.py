@@ -395,4 +395,4 @@ def asked_question(event: ApprovalAsked, step: StepView) -> Pending:
 
 def kind_of_question(name: str) -> str:
     """The kind of a question, which for the engine's own questions is their name."""
-    return name.removeprefix("!") if name in ACTIONS else "approval"
+    return name.removeprefix("!") if name in ACTIONS and name != "!tool" else "approval"

@@ -16,12 +16,13 @@ from podium.core.step_settings import (
     Prompt,
     SandboxSettings,
     StepSettings,
+    ToolApproval,
     WorkspaceSettings,
 )
 from podium.files.project_paths import STATE_DIR
 from podium.workflow.compile.values import CompileContext, freeze, present_fields
 from podium.workflow.contracts.builtin import ANY_JSON, BUILTIN, TYPES, hint_for
-from podium.workflow.defaults import CONTEXT_BUDGET
+from podium.workflow.defaults import CONTEXT_BUDGET, HOLD
 from podium.workflow.expressions.types import ShorthandError, parse_shorthand, to_json_schema
 from podium.workflow.schema import parts
 from podium.workflow.schema.fields import DocPath, Raw
@@ -91,10 +92,18 @@ def _worker_settings(context: CompileContext, step: StepOrGate, role: Role | Non
     tools = step.tools if isinstance(step, Step) else None
     return {
         "context": _context(context, context.source.file.context, own, step.context),
+        "approve": _approval(step),
         "tools": tools or (role.tools if role is not None else None),
         "system": _system(context, role),
         "candidates": (role.candidates if role is not None else None) or (),
     }
+
+
+def _approval(step: StepOrGate) -> ToolApproval:
+    written = step.approve_tools if isinstance(step, Step) else None
+    if written is None:
+        return ToolApproval()
+    return ToolApproval(written.tools, HOLD if written.wait is None else written.wait)
 
 
 def _own_files(context: CompileContext) -> Iterator[str]:

@@ -44,6 +44,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
         "answer": Partial(
             "The required form of the answer", {"kind": (), "choices": (), "shape": ()}, ("choices", "shape")
         ),
+        "approvals": Partial("What people decided about calls of tools", {"decisions": ()}, ("decisions",)),
         "excerpt": Partial(
             "The part of the workflow that a worker needs to know",
             {

@@ -281,6 +281,16 @@ class Wait(Raw):
     pending: Ints | None = None
 
 
+class ApproveTools(Raw):
+    noun: ClassVar[str] = "approve_tools"
+
+    tools: Texts
+    wait: Duration | None = None
+
+
+ApproveToolsMap: TypeAlias = Annotated[ApproveTools, Short(lambda value: {"tools": value}, TEXTS)]
+
+
 class Coverage(Raw):
     report: str
     min: Number | None = None

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 from podium.core.types import VerdictForm
 from podium.workflow.schema.fields import Raw
 from podium.workflow.schema.parts import (
+    ApproveToolsMap,
     ContextMap,
     Coverage,
     Escalate,
@@ -216,6 +217,7 @@ class Step(StepOrGate):
     agent: OneOrMore | None = None
     model: str | None = None
     tools: Texts | None = None
+    approve_tools: ApproveToolsMap | None = None
     fallback: TextList | None = None
     continuity: Continuity | None = None
     team: dict[str, TeamMember] | None = None

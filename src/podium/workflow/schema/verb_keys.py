@@ -25,7 +25,7 @@ VERBS_OF_KEY: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("show", "approvals", "remind", "escalate"), ("human",)),
     **dict.fromkeys(("level", "veto", "by", "notify", "presence"), ("review", "human")),
     **dict.fromkeys(
-        ("model", "tools", "fallback", "continuity", "team", "no_change", "done"),
+        ("model", "tools", "approve_tools", "fallback", "continuity", "team", "no_change", "done"),
         ("agent",),
     ),
     **dict.fromkeys(("design", "component"), ("build",)),

@@ -20,12 +20,20 @@ class ApiService(Raw):
     """The allowed calls, such as `POST /v1/messages`."""
 
 
+ASKS: Final = {
+    "read": ("read", "search"),
+    "edit": ("edit", "delete", "move"),
+    "run": ("execute",),
+    "web": ("fetch",),
+}
+"""The kinds of calls of the protocol; the agent decides which of them it asks about."""
 CREDENTIALS: Final = Credentials(required=False)
 AGENT: Final = AgentType(
     name="acp",
     make="podium.adapters.agents.acp.agent:Acp",
     capabilities=Capabilities(
         step_tools="mcp",
+        asks=ASKS,
         tools=False,
         continuity="",
         price="unknown",

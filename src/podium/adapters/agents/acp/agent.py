@@ -74,6 +74,7 @@ class Acp:
             "authenticate": request.config.get("authenticate") or "",
             "servers": _servers(request),
             "allowed": [kind for word in _tools(request) for kind in KINDS[word]],
+            "approve": _approval(request),
             "prompt": [text for text in (request.system, request.prompt) if text],
         }
         names = key_names(CREDENTIALS, request.config)
@@ -91,6 +92,14 @@ class Acp:
             network=tuple(request.config.get("hosts") or ()),
         )
         return program, AcpConversation(wants_value=request.schema is not None)
+
+
+def _approval(request: AgentRequest) -> dict[str, Any] | None:
+    """Where the client asks before it allows a call, and for which kinds."""
+    server = request.tool_server
+    if not request.approve or server is None:
+        return None
+    return {"url": server.url, "token": server.token, "kinds": list(request.approve)}
 
 
 class AcpConversation:

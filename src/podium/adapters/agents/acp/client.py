@@ -6,12 +6,15 @@ kind of tool. It imports nothing from Podium.
 """
 
 import contextlib
+import http.client
 import json
 import os
 import pathlib
+import shlex
 import signal
 import sys
 import time
+import urllib.parse
 
 VERSION = 1
 LEAVE_S = 2.0
@@ -29,7 +32,7 @@ class Refused(Exception):
 class Connection:
     """The connection to the agent: one request at a time; the agent's own requests are answered meanwhile."""
 
-    def __init__(self, argv: list[str], allowed: list[str]) -> None:
+    def __init__(self, argv: list[str], allowed: list[str], approve: dict | None) -> None:  # type: ignore[type-arg]  # JSON
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         actions = [
@@ -43,6 +46,7 @@ class Connection:
         self._from = os.fdopen(ours_in, "rb")
         self._to = os.fdopen(ours_out, "wb")
         self._allowed = allowed
+        self._approve = approve
         self._number = 0
 
     def ask(self, method: str, **params: object) -> dict:  # type: ignore[type-arg]  # JSON-RPC
@@ -105,6 +109,12 @@ class Connection:
         kind = call.get("kind") or "other"
         # The tools of the step record words only, and their kind is unknown to the agent.
         allowed = kind in self._allowed or str(call.get("title") or "").startswith("mcp__podium__")
+        if allowed and self._approve is not None and kind in self._approve["kinds"]:
+            answer = ask_person(self._approve, kind, call)
+            if answer.get("interrupt"):
+                self._send({"method": "session/cancel", "params": {"sessionId": params.get("sessionId")}})
+                return {"outcome": "cancelled"}
+            allowed = answer.get("behavior") == "allow"
         say("permission", title=str(call.get("title") or kind), allowed=allowed)
         options = params.get("options")
         for choice in ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always"):
@@ -114,11 +124,46 @@ class Connection:
         return {"outcome": "cancelled"}
 
 
+def ask_person(approve: dict, kind: str, call: dict) -> dict:  # type: ignore[type-arg]  # JSON
+    """What was decided about a call, which takes as long as people take; nothing is allowed if the question fails."""
+    arguments = call.get("rawInput")
+    arguments = dict(arguments) if isinstance(arguments, dict) else {}
+    title = str(call.get("title") or kind)
+    if kind == "execute":
+        # Some agents give the command only as the title.
+        command = arguments.get("command", title)
+        arguments["command"] = shlex.join(map(str, command)) if isinstance(command, list) else str(command)
+    else:
+        locations = call.get("locations")
+        for place in locations if isinstance(locations, list) else ():
+            if isinstance(place, dict) and isinstance(place.get("path"), str):
+                arguments.setdefault("file_path", place["path"])
+        arguments |= {"title": title, "content": call.get("content")}
+    call_of_tool = {"tool_name": kind, "input": arguments}
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "approve", "arguments": call_of_tool},
+    }
+    url = urllib.parse.urlsplit(approve["url"])
+    headers = {"Authorization": f"Bearer {approve['token']}", "Content-Type": "application/json"}
+    try:
+        connection = http.client.HTTPConnection(url.hostname or "", url.port)
+        connection.request("POST", url.path, json.dumps(body).encode(), headers)
+        result = json.loads(connection.getresponse().read())["result"]
+        answer = json.loads(result["content"][0]["text"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError, IndexError, TypeError) as error:
+        say("noise", text=f"asking for approval failed: {error}")
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
 def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     task = json.load(sys.stdin)
     try:
-        agent = Connection(task["argv"], task["allowed"])
+        agent = Connection(task["argv"], task["allowed"], task["approve"])
     except OSError as error:
         say("error", stage="start", message=f"{task['argv'][0]}: {error.strerror}")
         return 127

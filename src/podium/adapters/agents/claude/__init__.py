@@ -25,6 +25,12 @@ AGENT: Final = AgentType(
     make="podium.adapters.agents.claude.agent:Claude",
     capabilities=Capabilities(
         step_tools="mcp",
+        asks={
+            "read": ("Read", "Glob", "Grep"),
+            "edit": ("Edit", "Write", "NotebookEdit"),
+            "run": ("Bash",),
+            "web": ("WebFetch", "WebSearch"),
+        },
         tools=True,
         schema=True,
         continuity="session",

@@ -212,12 +212,18 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
     tools = _offered(request)
     # File tools are not listed as allowed: without that they work in the workspace only, with it they work anywhere.
     servers = (*mcp_servers(request), *([OWN_SERVER] if request.tool_server is not None else []))
-    allowed = [tool for tool in tools if tool not in (*TOOLS["read"], *TOOLS["edit"])]
+    unlisted = (*TOOLS["read"], *TOOLS["edit"], *request.approve)
+    allowed = [tool for tool in tools if tool.partition("(")[0] not in unlisted]
     allowed += [f"mcp__{name}" for name in servers]
     yield f"--model={request.model or AGENT.model}"
     yield f"--max-turns={_turns(request)}"
     yield from _budget(request)
     yield f"--permission-mode={_permission_mode(request)}"
+    if request.approve:
+        # Rules to ask come before every permission of the mode and of --allowedTools.
+        rules = {"permissions": {"ask": list(request.approve)}}
+        yield f"--settings={json.dumps(rules)}"
+        yield f"--permission-prompt-tool=mcp__{OWN_SERVER}__approve"
     if request.streams:
         yield "--include-partial-messages"
     if request.config.get("effort"):
@@ -247,6 +253,8 @@ def _permission_mode(request: AgentRequest) -> str:
     mode = str(request.config.get("permission_mode") or "acceptEdits")
     if mode == BYPASS and not request.sandboxed:
         raise _wrong(request, "permission_mode", f"is {mode}, which needs a sandbox: sandbox: bubblewrap")
+    if mode == BYPASS and request.approve:
+        raise _wrong(request, "permission_mode", f"is {mode}, which would ask nobody about approve_tools")
     if mode == BYPASS and any("(" in tool for tool in request.tools or ()):
         raise _wrong(request, "permission_mode", f"is {mode}, which would ignore rules such as Bash(git *)")
     return mode

@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal["expression", "value", "template", "script", "plain"]
 EXPRESSIONS: Final = frozenset({"when", "check", "until", "while", "where", "key", "in", "for_each"})
 TEMPLATES: Final = frozenset({"prompt", "system", "human", "degrade"})
 PLAIN: Final = frozenset(
-    "description log name needs of notify secrets runs_on phrase approve verdict choice fallback candidates asks tools network"
+    "description log name needs of notify secrets runs_on phrase approve verdict choice fallback candidates asks tools approve_tools network"
     " as workflow after before strengths strategy extends replace gates shell on schema choices carry cancel continue_as driver".split()
 )
 """Keys whose texts are used as written."""

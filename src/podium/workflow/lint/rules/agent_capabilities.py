@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Final
 
-from podium.workflow.agent_capabilities import SANDBOX_LEVELS
+from podium.workflow.agent_capabilities import HUMAN, SANDBOX_LEVELS
 from podium.workflow.agent_keys import COMMON_KEYS, faults_of, untrusted_fault
 from podium.workflow.context import WorkflowSource, problem_at
 from podium.workflow.lint.analysis.assigned_agents import (
@@ -21,12 +23,15 @@ from podium.workflow.outcomes import runs_parallel
 from podium.workflow.problems import Problem
 from podium.workflow.schema.step import Step
 
+_PATTERN: Final = re.compile(r"[A-Za-z_][\w.*-]*(\([^\n]+\))?")
+
 
 def check(survey: FileSurvey) -> Iterator[Problem]:
     for name in survey.context.file.agents:
         yield from _keys(survey.context, name)
     for assigned in assigned_agents(survey):
         yield from _tools(assigned)
+        yield from _approval(assigned)
     continuing = [
         assigned for assigned in assigned_agents(survey) if assigned.judge is None and _turns(assigned)
     ]
@@ -64,6 +69,37 @@ def _tools(assigned: AssignedAgent) -> Iterator[Problem]:
             agent_type = type_of(assigned.site.context, agent)
             message = f"{agent_type} cannot enforce tools: [{', '.join(tools)}], which {owner} requires"
             yield assigned.site.context.problem(22, assigned.path, message)
+
+
+def _approval(assigned: AssignedAgent) -> Iterator[Problem]:
+    """An agent must be able to ask before it uses a tool, and each pattern must name a tool."""
+    step, context = assigned.site.step, assigned.site.context
+    if step.approve_tools is None or assigned.judge is not None:
+        return
+    role = assigned.worker.known_role
+    fallback = step.fallback or (role.fallback if role is not None else None) or ()
+    for agent in filter(None, (agent_of(assigned.worker), *fallback)):
+        capabilities = capabilities_of(context, agent)
+        if capabilities is None:
+            continue
+        kind = type_of(context, agent)
+        if agent == HUMAN or not capabilities.asks:
+            who = "a person" if agent == HUMAN else kind
+            message = f"{who} cannot ask before a tool is used, which approve_tools needs"
+            able = [name for name in context.agent_types.built_in if _asks(context, name)]
+            hint = f"these can: {', '.join(able)}"
+            yield assigned.site.problem(22, "approve_tools", message=message, hint=hint, key=True)
+    for pattern in step.approve_tools.tools:
+        if not _PATTERN.fullmatch(pattern):
+            message = f'"{pattern}" is not a tool, or a tool with a pattern in brackets'
+            hint = 'write "run", "run(git push*)", "edit(migrations/**)" or a name of a tool'
+            yield assigned.site.problem(22, "approve_tools", message=message, hint=hint)
+            return
+
+
+def _asks(context: WorkflowSource, kind: str) -> bool:
+    capabilities = context.agent_types.find(kind)
+    return capabilities is not None and bool(capabilities.asks)
 
 
 def _turns(assigned: AssignedAgent) -> int:
