@@ -67,7 +67,7 @@ def test_after_the_last_turn_the_person_is_not_asked_again() -> None:
     say(game, "two")
     assert game.open_questions() == []
     (reply,) = game.events(AttemptQueued)[-1].replies
-    assert reply.refused == "the conversation with owner is over; go on with what you know"
+    assert reply.refused == "the conversation with owner is over; continue with what you know"
 
 
 def test_the_same_turn_again_is_not_answered_from_the_log() -> None:

@@ -190,7 +190,7 @@ def test_a_run_waits_for_a_short_veto_window_instead_of_being_parked(tmp_path: P
         messages = until_kinds(sink, "vetoable", "passed")
 
     assert (ended.code, ended.data()["status"]) == (0, "passed")
-    assert "unless somebody rejects it" in messages[0]["title"]
+    assert "unless it is rejected before" in messages[0]["title"]
 
 
 @pytest.mark.req("R191", "C28")

@@ -96,7 +96,7 @@ def test_a_person_in_a_team_answers_and_everyone_gets_what_is_for_them(project: 
     assert not inbox.exists()
     assert (project.root / "agents/owner/done/000001-from-engineer.md").exists()
     prompt = next(project.root.glob(".podium/runs/*/agent_logs/deliver/2/prompt.md")).read_text("utf-8")
-    assert "make it blue" in prompt and "Nobody was asked" in prompt
+    assert "make it blue" in prompt and "This was not delivered" in prompt
     diff = project.podium("diff").out
     assert "test.txt" in diff and "code.txt" in diff
 

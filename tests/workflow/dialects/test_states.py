@@ -201,7 +201,7 @@ settings: {parallel_fanout: false}
         "role: house",
         "output: {schema: json, file: audit.json, folder: out}",
         "show: [go, cost]",
-        "May the run go on after ask?",
+        "Continue after ask?",
     ):
         assert part in native
 

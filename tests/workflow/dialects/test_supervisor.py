@@ -102,7 +102,7 @@ workflow:
     native = converted(project.write_workflow(text))
     assert "retry: {attempts: 5}" in native
     ask = (
-        "  ask:\n    human: May the run go on after ask?\n    retry: {visits: 3}\n    on: {rejected: make}\n"
+        "  ask:\n    human: Continue after ask?\n    retry: {visits: 3}\n    on: {rejected: make}\n"
     )
     scan = "  scan:\n    review: security_auditor\n    of: make\n    retry: {visits: 2}\n    on: {rejected: make}\n"
     assert native.replace('"', "").endswith(ask + scan)
@@ -122,7 +122,7 @@ workflow:
 """
     native = converted(project.write_workflow(text))
     for part in (
-        "human: May the run go on after ask",
+        "human: Continue after ask",
         "retry: {visits: 3}",
         "on: {passed: go}",
         'env: [HOME_PAGE, "PR_TITLE=${{ inputs.task }}"]',
@@ -130,7 +130,7 @@ workflow:
         "on: {passed: end}",
         "retry: {attempts: 2}",
     ):
-        assert part in native.replace('"May the run go on after ask?"', "May the run go on after ask?")
+        assert part in native.replace('"Continue after ask?"', "Continue after ask?")
 
 
 @pytest.mark.parametrize(

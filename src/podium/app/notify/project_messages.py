@@ -160,5 +160,5 @@ def send_test(project: Project, name: str) -> None:
 
 def _messaging(project: Project) -> Messaging:
     if project.messaging is None:
-        raise ConfigurationError("the runs of this project are stored elsewhere, so they tell nobody")
+        raise ConfigurationError("the runs of this project are stored elsewhere and send no messages")
     return project.messaging

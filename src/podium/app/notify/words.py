@@ -40,7 +40,7 @@ def _statement(notice: Notice, view: RunView, pending: Pending | None) -> str:
             return f"{notice.event.by} has answered {step}: {notice.event.action}"
         case "vetoable":
             if pending is not None and pending.due is not None:
-                return f"{step} passes at {clock_time(pending.due)} unless somebody rejects it"
+                return f"{step} passes at {clock_time(pending.due)} unless it is rejected before"
             return f"{step} has passed; you can still reject it"
         case "stuck":
             return f"run {view.run} cannot continue by itself"

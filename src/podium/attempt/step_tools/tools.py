@@ -44,7 +44,7 @@ def _schema(required: tuple[str, ...], **properties: Mapping[str, Any]) -> dict[
 
 
 TOOLS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
-    "step": ("What this step is about, what success means, and whom you may ask.", _schema(())),
+    "step": ("What this step is about, what success means, and who you may ask.", _schema(())),
     "ask": (
         "Ask a member of your team. Then end your turn: you are started again with the answer.",
         _schema(
@@ -206,14 +206,14 @@ class StepTools:
         question = team_text(arguments["question"], "question", MAX_QUESTION)
         so_far = team_text(arguments.get("so_far", ""), "so_far", MAX_SO_FAR)
         if not self._facts.in_team:
-            raise ToolFault("this step has no team, so there is nobody to ask")
+            raise ToolFault("this step has no team, so there is no one to ask")
         if to in self._facts.waiting:
             raise ToolFault(f"{to} waits for you; answer with what you know")
         if to == self._facts.talks_to and to:
             raise ToolFault(f"what you say to {to} is your answer: end your turn with it")
         if to not in self._facts.may_ask:
             raise ToolFault(
-                f'there is no "{to}" whom you may ask; you may ask {", ".join(self._facts.may_ask) or "nobody"}'
+                f'you may not ask "{to}"; you may ask {", ".join(self._facts.may_ask) or "no one"}'
             )
         if not question:
             raise ToolFault("the question is empty")

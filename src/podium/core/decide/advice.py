@@ -111,7 +111,7 @@ def invalid_decision(state: State, advice: Instance, decision: Decision) -> str:
         return ""
     if decision.proceed_from and _any_index(scope, decision.proceed_from) < 0:
         steps = ", ".join(step.name for step in _body(scope).steps) if scope.place.order == "seq" else "none"
-        return f"{decision.proceed_from!r} is not a step to go on with; choose from {steps}"
+        return f"{decision.proceed_from!r} is not a step to continue with; choose from {steps}"
     if not decision.use_output or _accepted(state, scope, target, decision.use_output)[1] is not None:
         return ""
     visits = ", ".join(visit.path for visit in breaker.passed_visits(state, scope, target))

@@ -52,11 +52,11 @@ def why_refused(state: State, leaf: Leaf, ask: Ask) -> str:
         return f"you are {ask.to} yourself"
     conversation = conversation_of(state, leaf)
     if conversation is not None and conversation.is_over and ask.to == conversation.member.name:
-        return f"the conversation with {ask.to} is over; go on with what you know"
+        return f"the conversation with {ask.to} is over; continue with what you know"
     allowed = may_ask(state, leaf)
     if ask.to in allowed:
         return ""
-    names = ", ".join(allowed) or "nobody"
+    names = ", ".join(allowed) or "no one"
     if any(member.name == ask.to for member in team_of(state, leaf)):
         return f'you may not ask "{ask.to}"; you may ask {names}'
     return f'there is no "{ask.to}" in the team; you may ask {names}'

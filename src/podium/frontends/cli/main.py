@@ -154,10 +154,8 @@ class LazyGroup(click.Group):
         # Imported here: most calls name a command that exists.
         from podium.workflow.problems import nearest
 
-        def nearest_word(name: str) -> str:
-            return OTHER_WORDS.get(nearest(name, OTHER_WORDS) or "", "")
-
-        meant = OTHER_WORDS.get(args[0]) or nearest(args[0], COMMANDS) or nearest_word(args[0])
+        word = args[0] if args[0] in OTHER_WORDS else nearest(args[0], (*COMMANDS, *OTHER_WORDS))
+        meant = OTHER_WORDS.get(word or "", word)
         suggestion = f" Did you mean '{meant}'?" if meant else ""
         raise click.UsageError(f"No such command '{args[0]}'.{suggestion}", ctx)
 

@@ -17,7 +17,7 @@ def thread_lines(thread: Thread) -> Iterator[str]:
         yield from _note(note)
         yield ""
     if not thread.messages and not thread.notes:
-        yield "nobody has asked anything or left a note"
+        yield "no questions and no notes yet"
 
 
 def _message(number: int, message: MessageView) -> Iterator[str]:
@@ -33,7 +33,7 @@ def _message(number: int, message: MessageView) -> Iterator[str]:
     cost = f", {dollars(message.usd)}" if message.usd else ""
     match message.outcome:
         case "refused":
-            yield "   nobody was asked:"
+            yield "   not delivered:"
         case "known":
             yield f"   answered before, by {message.member}:"
         case "passed":

@@ -239,11 +239,11 @@ def _meaning(target: str, at: _Boundary) -> str:
     if target == "fail":
         return "this block has failed, and nothing of it can be saved"
     if target in at.names[: at.position + 1]:
-        return "do this step again; what came after it counts no longer"
+        return "do this step again; later results are discarded"
     return (
         "the next step"
         if at.names.index(target) == at.position + 1
-        else "go on here, and leave out what is before it"
+        else "continue here and skip the steps before it"
     )
 
 

@@ -68,7 +68,7 @@ PARTIALS: Final[Mapping[str, Partial]] = MappingProxyType(
         ),
         "notes": Partial("What others left for a worker", {"notes": ()}, ("notes",)),
         "team": Partial(
-            "Whom a worker may ask, what it was asked, and the replies to its asks",
+            "Who a worker may ask, what it was asked, and the replies to its asks",
             {
                 "name": (),
                 "colleagues": (),

@@ -197,7 +197,7 @@ def _gate(name: str, state: Node, states: States, files: FileFlow) -> dict[str, 
 
 
 def _approval(name: str, state: Node, files: FileFlow) -> dict[str, Any]:
-    question = _own_words(state) or f"May the run go on after {name}?"
+    question = _own_words(state) or f"Continue after {name}?"
     return {"human": question, "show": [*files.makers(state), *files.context(state), "cost"]}
 
 

@@ -33,7 +33,7 @@ CHANGING: Final = re.compile(r"^(?:implementer|test_engineer)")
 """Roles whose output is the files they change."""
 
 PARAMETERS: Final = {"unit_test_coverage": "coverage"}
-APPROVED: Final = "Is this good to go on?"
+APPROVED: Final = "Is this good enough to continue?"
 COMMIT: Final = "git commit"
 
 
@@ -75,7 +75,7 @@ def step(name: str, node: Node, plan: Plan, translation: Translation) -> Node:
     native: dict[str, Any] = {"description": entries.get("description")}
     match kind:
         case "approval":
-            question = entries.get("description", f"May the run go on after {name}?")
+            question = entries.get("description", f"Continue after {name}?")
             native = {"human": question, "retry": _visits(entries.get("max_retries"))}
         case "command":
             native |= _command(node, plan, translation)
