@@ -91,7 +91,7 @@ def trace(log: Iterable[Event]) -> Trace:
     charges, reader = list[Charge](), ChargeReader()
     first = last = None
     end: events.RunEnded | None = None
-    asked: dict[Address, Millis] = {}
+    open_questions: dict[Address, Millis] = {}
     answered: list[tuple[Millis, Millis]] = []
     for event in log:
         first = event.at if first is None else first
@@ -105,10 +105,10 @@ def trace(log: Iterable[Event]) -> Trace:
             case events.AttemptEnded():
                 attempts[event.path] = event.attempt
             case events.ApprovalAsked():
-                asked[event.path] = event.at
+                open_questions[event.path] = event.at
             case events.StepEnded(path=path):
-                if path in asked:
-                    answered.append((asked.pop(path), event.at))
+                if path in open_questions:
+                    answered.append((open_questions.pop(path), event.at))
                 if path in entered:
                     steps.append(_step(event, entered[path], attempts.get(path, 0), costs.get(path, 0)))
             case events.RunEnded():
@@ -130,7 +130,7 @@ def trace(log: Iterable[Event]) -> Trace:
         started=first if first is not None else Millis(0),
         ended=last if last is not None else Millis(0),
         continues=end is not None and bool(end.continued_by),
-        waited=_covered([*answered, *((since, last or since) for since in asked.values())]),
+        waited=_covered([*answered, *((since, last or since) for since in open_questions.values())]),
     )
 
 

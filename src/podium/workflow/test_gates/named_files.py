@@ -75,7 +75,7 @@ def folders_named_by_settings(
 ) -> frozenset[str]:
     """Those of the folders that the settings name in any place: one of them may be where Python looks for modules."""
     texts = [path for path in settings if _SETTINGS.fullmatch(PurePosixPath(path).name)][:_MAX_FILES]
-    known = frozenset(folders)
+    candidates = frozenset(folders)
     named: set[str] = set()
     left = _MAX_TEXT
     for path in texts:
@@ -83,7 +83,7 @@ def folders_named_by_settings(
         left -= len(text)
         top = str(PurePosixPath(path).parent)
         for word in {word.strip("/") for word in _WORD.findall(text)}:
-            named |= {normpath(f"{start}/{word}") for start in {top, "."}} & known
+            named |= {normpath(f"{start}/{word}") for start in {top, "."}} & candidates
     return frozenset(named - {"."})
 
 
