@@ -13,7 +13,7 @@ from podium.errors import AgentError, ConfigurationError, NotApproved
 from podium.testing.models.server import ModelServer, Rule
 
 CAST = """
-- {match: {step: draft, attempt: 1}, text: Drink green}
+- {match: {step: draft, attempt: 1}, text: "Drink green\\n"}
 - {match: {step: draft/review/judge, attempt: 1}, text: SAID}
 - {match: {step: draft, prompt: vague}, text: Save the seas}
 - {match: {step: draft/review/judge, attempt: 2}, text: "Yes.\\nSHIP IT!"}

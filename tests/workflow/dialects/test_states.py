@@ -294,3 +294,17 @@ def test_a_task_may_name_the_file_of_its_persona(project: ScriptedProject) -> No
 def test_a_task_with_an_unknown_persona_is_refused(project: ScriptedProject) -> None:
     with pytest.raises(ConfigurationError, match='role "synt" does not exist'):
         project.run(project.write_workflow(TASKED.replace("PERSONA", "synt")))
+
+
+def test_a_session_of_a_program_that_cannot_resume_is_a_mistake_at_its_line(project: ScriptedProject) -> None:
+    text = """\
+orchestrator: {agent: boss, session: {enabled: true}}
+agents:
+  boss: {type: cli, command: "tools/boss"}
+states:
+  sum: {type: orchestrator-task, description: Sum., output: out.md, transitions: {success: fine}}
+  fine: {type: terminal}
+"""
+    [problem] = [each for each in check(project.write_workflow(text)).problems if not each.warning]
+    message = 'the session of the orchestrator needs a resume_command, and agent "boss" has none'
+    assert (problem.line, problem.message) == (1, message)

@@ -272,7 +272,7 @@ def _result(task: str, max_turns: int, facade: Project, run: RunId, is_interrupt
         reason = "approved" if turns and turns[-1].approved else "max_turns"
     result = next((step.result for step in view.steps if step.path == STEP and step.ended), {})
     succeeded = reason in ("approved", "max_turns")
-    final = result.get("text") if succeeded else None
+    final = str(result.get("text", "")).strip() if succeeded else None
     message = "" if succeeded else str(result.get("message") or view.message or "")
     model = next((turn.writer_model for turn in reversed(turns)), str(result.get("model") or ""))
     times = (events[0].at, events[-1].at)
@@ -300,7 +300,7 @@ def _turns(events: Iterable[Event]) -> tuple[Turn, ...]:
         result = event.result or {}
         model = str(result.get("model") or "")
         if judged is None and event.kind == "ok":
-            drafts[event.attempt] = _Draft(str(result.get("text", "")), took, model)
+            drafts[event.attempt] = _Draft(str(result.get("text", "")).strip(), took, model)
         elif judged is not None and event.verdict is not None:
             number, approved = int(judged[1]), event.verdict.decision == "approve"
             draft = drafts.get(number, _Draft("", 0.0, ""))

@@ -72,7 +72,7 @@ def _orchestrator(root: Node, roles: Mapping[str, Any], states: States | None) -
     personas = [persona for state in tasks if (persona := fields(state).get("persona")) is not None]
     base: dict[str, Any] = {
         "agent": fields(node).get("agent", "claude"),
-        "continuity": _continuity(fields(node).get("session")),
+        "continuity": _continuity(fields(node).get("session"), orchestrators_agent(fields(root))),
     }
     named: dict[str, Any] = {}
     if node is not None:
@@ -87,9 +87,20 @@ def _orchestrator(root: Node, roles: Mapping[str, Any], states: States | None) -
     return named
 
 
-def _continuity(session: Node | None) -> Node | None:
+def orchestrators_agent(entries: Mapping[str, Node]) -> Node | None:
+    """The agent of this file that the orchestrator is; None if it is one that Podium knows."""
+    name = text(fields(entries.get("orchestrator")).get("agent"))
+    return fields(entries.get("agents")).get(name or "")
+
+
+def can_resume(agent: Node | None) -> bool:
+    """A program of one's own continues a conversation only by its resume_command."""
+    return agent is None or not is_own_program(agent) or "resume_command" in fields(agent)
+
+
+def _continuity(session: Node | None, agent: Node | None) -> Node | None:
     """A conversation that is continued; the format sets no number of turns, so it is as long as its file sessions."""
     enabled = fields(session).get("enabled")
-    if enabled is None or enabled.value is not True:
+    if enabled is None or enabled.value is not True or not can_resume(agent):
         return None
     return new_node({"turns": MAX_TURNS}, enabled)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from podium.workflow.dialects.states import keys
 from podium.workflow.dialects.states.agents import native_agents
 from podium.workflow.dialects.states.file_flow import FileFlow
-from podium.workflow.dialects.states.roles import roles_of
+from podium.workflow.dialects.states.roles import can_resume, orchestrators_agent, roles_of
 from podium.workflow.dialects.translation import Translation, new_node, seconds, without_rules
 from podium.workflow.source.nodes import Node, fields, items, text
 
@@ -83,6 +83,14 @@ def _check_orchestrator(entries: Mapping[str, Node], translation: Translation) -
     if named is not None and own is not None and named.value != own.value:
         message = f'the orchestrator has two personas, "{own.value}" and "{named.value}"'
         translation.add_problem(named, 5, message, "remove one of the two")
+    node = entries.get("orchestrator")
+    name, agent = text(fields(node).get("agent")) or "", orchestrators_agent(entries)
+    enabled = fields(fields(node).get("session")).get("enabled")
+    if enabled is not None and enabled.value is True and not can_resume(agent):
+        message = f'the session of the orchestrator needs a resume_command, and agent "{name}" has none'
+        translation.add_problem(
+            enabled, 4, message, f"add resume_command to agents.{name}, or remove session"
+        )
 
 
 def _limits(node: Node | None, translation: Translation) -> Any:
