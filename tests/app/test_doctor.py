@@ -83,7 +83,7 @@ def test_a_workflow_that_could_not_run_is_exit_1_with_what_to_do(project: Projec
     found = project.podium("doctor", "flow.yaml", "--sandbox", "limits")
 
     assert found.code == 1
-    assert "flow.yaml could not run" in found.out
+    assert "flow.yaml cannot run" in found.out
     assert "codex: OPENAI_API_KEY is not set: export it" in found.out
     assert "secret DEPLOY_TOKEN has no value; export DEPLOY_TOKEN=..." in found.out
 

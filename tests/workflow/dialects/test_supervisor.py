@@ -101,9 +101,7 @@ workflow:
 """
     native = converted(project.write_workflow(text))
     assert "retry: {attempts: 5}" in native
-    ask = (
-        "  ask:\n    human: Continue after ask?\n    retry: {visits: 3}\n    on: {rejected: make}\n"
-    )
+    ask = "  ask:\n    human: Continue after ask?\n    retry: {visits: 3}\n    on: {rejected: make}\n"
     scan = "  scan:\n    review: security_auditor\n    of: make\n    retry: {visits: 2}\n    on: {rejected: make}\n"
     assert native.replace('"', "").endswith(ask + scan)
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
@@ -155,10 +155,16 @@ def can_show(stream: TextIO, text: str) -> bool:
     """Whether the stream and the locale have these characters; with LANG=C they have only ASCII."""
     try:
         text.encode(stream.encoding or "ascii")
-        text.encode(locale.getencoding() or "ascii")
+        text.encode("ascii" if _is_plain_locale(os.environ) else locale.getencoding() or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def _is_plain_locale(env: Mapping[str, str]) -> bool:
+    """Whether LANG=C counts: Python replaces that locale by C.UTF-8 and says so in LC_CTYPE (PEP 538)."""
+    replaced = env.get("LC_CTYPE", "") in ("", "C.UTF-8")
+    return env.get("LANG") in ("C", "POSIX") and replaced and not env.get("LC_ALL")
 
 
 def terminal_width() -> int | None:

@@ -70,7 +70,7 @@ def command(  # the options of the command
     For each agent: its program, its version and the tested version, how it logs in, and what is missing. Services
     are asked for their models, which is free. For this machine: Python, SQLite, git, and the sandbox that would
     apply. For each channel of messages: what is missing; nothing is sent. For FILE: what each gate starts is looked for inside the sandbox. Values of keys are never printed. Exit
-    code 1 if FILE could not run or a prompt was not answered.
+    code 1 if FILE cannot run or a prompt was not answered.
     """
     if trying and file is None:
         raise click.UsageError("--gates needs a FILE")
@@ -208,10 +208,10 @@ def _lines(checkup: Checkup, file: Path | None) -> Iterator[str]:
         yield ""
         yield from checkup.cluster.lines()
     if checkup.problems:
-        yield f"\n{file} could not run:"
+        yield f"\n{file} cannot run:"
         yield from (f"  {line}" for line in checkup.problems)
     elif file is not None:
-        yield f"\n{file} could run"
+        yield f"\n{file} can run"
 
 
 def _state(gate: GateReport) -> str:
