@@ -13,6 +13,7 @@ import pytest
 from podium.adapters.stores.sqlite import SqliteStore
 from tests.browser.conftest import DESK, PHONE, Watched
 from tests.browser.site import CAST, FILES, WORKFLOW, Pages, Site
+from tests.browser.test_picking import asking
 from tests.views.kit import SILENT, keep, tell
 
 Serve = Callable[..., Pages]
@@ -41,6 +42,18 @@ def _paths(run: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> tuple[Site, dict[str, str]]:
+    """Where two members ask side by side, and the pages about them."""
+    site, run = asking(tmp_path_factory.mktemp("members"))
+    question = "solve/ann%231/pick"
+    return site, {
+        "members": f"/runs/{run}/members/{question}",
+        "one-of-two": f"/runs/{run}/decide/{question}",
+        "fan-out": f"/runs/{run}/steps/solve",
+    }
+
+
+@pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> tuple[Site, str]:
     site = Site(tmp_path_factory.mktemp("waiting"))
     return site, site.begin(TASK)
@@ -64,6 +77,22 @@ def test_no_page_has_a_barrier(
         page.goto(pages.base + path)
         found[name] = _violations(axe, page)
     found["login"] = _violations(axe, login)
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.req("R219")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_about_members_has_a_barrier(
+    members: tuple[Site, dict[str, str]], watched: Watched, serve: Serve, scheme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    site, paths = members
+    pages = serve(site)
+    page = watched.page(pages, color_scheme=scheme, bypass_csp=True)
+    found = {}
+    for name, path in paths.items():
+        page.goto(pages.base + path)
+        found[name] = _violations(axe, page)
     assert {name: faults for name, faults in found.items() if faults} == {}
 
 
@@ -159,17 +188,24 @@ def test_a_run_of_ten_thousand_steps_opens_in_windows(tmp_path: Path, watched: W
 
 
 def test_pictures_of_every_page(
-    waiting: tuple[Site, str], watched: Watched, serve: Serve, tmp_path: Path
+    waiting: tuple[Site, str],
+    members: tuple[Site, dict[str, str]],
+    watched: Watched,
+    serve: Serve,
+    tmp_path: Path,
 ) -> None:
     """For people who look at them; `make screenshots` keeps them."""
     site, run = waiting
-    pages = serve(site)
+    shown = ((serve(site), _paths(run)), (serve(members[0]), members[1]))
     folder = Path(os.environ.get("PODIUM_SCREENSHOTS") or tmp_path)
     watched.allowed = ("console: Failed to load resource: the server responded with a status of 404",)
     for scheme in ("light", "dark"):
         for width, size in (("desk", DESK), ("phone", PHONE)):
-            page = watched.page(pages, color_scheme=scheme, viewport=size)
-            for name, path in _paths(run).items():
-                page.goto(pages.base + path)
-                page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=name != "decide")
-    assert len(list(folder.glob("*.png"))) >= 4 * len(_paths(run))
+            for pages, paths in shown:
+                page = watched.page(pages, color_scheme=scheme, viewport=size)
+                for name, path in paths.items():
+                    page.goto(pages.base + path)
+                    page.locator('#live[data-state="live"]').wait_for(state="visible")
+                    whole = name not in ("decide", "one-of-two")
+                    page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=whole)
+    assert len(list(folder.glob("*.png"))) >= 4 * sum(len(paths) for _, paths in shown)

@@ -189,7 +189,7 @@ def test_logs_are_read_from_the_end_searched_and_downloaded(inside: Web) -> None
         "".join(f"line {number}\n" for number in range(1, 2001)) + "<script>x</script>\n"
     )
     number = re.search(
-        r'logs/(\d+)\?step=[^"]*"><code>implement attempt 1: stdout',
+        r'logs/(\d+)\?step=[^"]*" aria-label="stdout.log of implement attempt 1"',
         inside.client.get("/runs/asks/logs").text,
     )
     assert number is not None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from podium.app.decide.sender import speaker_by
+from podium.app.decide.sender import people_of, speaker_by
 from podium.app.page_addresses import remember_pages
 from podium.app.paths import user_dir
 from podium.errors import ConfigurationError
@@ -141,8 +141,6 @@ def web_server(
 
 def _may_decide(roots: Sequence[Path]) -> Callable[[str], bool]:
     """Read for each decision, so that a person who was taken off the list cannot decide any more."""
-    from podium.app.decide.people import people_of
-
     return lambda name: any(name in people_of(root, user_dir()) for root in roots)
 
 

@@ -85,6 +85,7 @@ def _environment() -> Environment:
         ago=_ago,
         took=lambda millis: words.duration(max(0, millis)),
         dollars=words.dollars,
+        bytes=_bytes,
         count=words.count,
         tree=short_id,
         line=lambda text, width=160: one_line(text, width),
@@ -117,6 +118,16 @@ def _shown(value: object) -> object:
 
 def _ago(at: Millis) -> str:
     return words.duration(max(0, wall_clock() - at))
+
+
+def _bytes(size: int) -> str:
+    return (
+        f"{size} B"
+        if size < 1_000
+        else f"{size / 1_000:.1f} kB"
+        if size < 1_000_000
+        else f"{size / 1e6:.1f} MB"
+    )
 
 
 _TONES: Final[dict[str, Tone]] = {

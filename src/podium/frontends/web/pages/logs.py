@@ -5,7 +5,7 @@ Files are named by their number in the list of the run's logs. No part of an add
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from starlette.requests import Request
@@ -34,11 +34,20 @@ def logs(request: Request) -> Response:
         request,
         "logs.html",
         view=run.view,
-        files=[(number, file, size_of(file)) for number, file in list(enumerate(files))[:MOST_FILES]],
+        groups=_groups(files[:MOST_FILES]),
         more=max(0, len(files) - MOST_FILES),
         step=step or "",
         only="failed" if failed else "",
     )
+
+
+def _groups(files: Sequence[LogFile]) -> list[tuple[str, list[tuple[int, str, int]]]]:
+    """The files of each attempt: their numbers, names and sizes."""
+    groups: dict[str, list[tuple[int, str, int]]] = {}
+    for number, file in enumerate(files):
+        where, _, name = file.title.rpartition(": ")
+        groups.setdefault(where, []).append((number, name, size_of(file)))
+    return list(groups.items())
 
 
 def log(request: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from starlette.requests import Request
@@ -22,7 +22,7 @@ from podium.frontends.web.render import page
 from podium.git.trees.diff import Change
 from podium.views.run.attempts import AttemptView, attempts_of
 from podium.views.run.verdicts import verdicts_of
-from podium.views.run.view import StepView
+from podium.views.run.view import RunView, StepView
 
 TEXTS: Final = {"prompt.md": "What it was told", "answer.md": "What it said"}
 MOST_TEXT: Final = 20_000
@@ -70,6 +70,10 @@ def step(request: Request) -> Response:
         left_out=max(0, len(attempts) - MOST_ATTEMPTS),
         inner=inner[:500],
         members=_members(inner),
+        asks=(asks := _asks(run.view, (named, *inner))),
+        beside=next((asks[each.path] for each in inner if each.path in asks), "")
+        if _members(inner) and len(asks) > 2
+        else "",
         activity=[each for each in current_activity(shelf.project.paths, run.view) if each.path == path],
         logs=[
             (number, file)
@@ -77,6 +81,26 @@ def step(request: Request) -> Response:
             if file.step == path
         ][:60],
     )
+
+
+def _asks(view: RunView, steps: Iterable[StepView]) -> dict[str, str]:
+    """For each step the question in it or about its work: a step that a person holds up shows that, not that it works."""
+    questions = [each for each in view.pending if each.actions]
+    return {
+        step.path: found.path
+        for step in steps
+        if (
+            found := next(
+                (
+                    each
+                    for each in questions
+                    if each.path == step.path or each.path.startswith((f"{step.path}#", f"{step.path}/"))
+                ),
+                None,
+            )
+        )
+        is not None
+    }
 
 
 def _members(inner: list[StepView]) -> bool:
