@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture cluster cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
+.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture cluster cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -46,6 +46,9 @@ help: ## list the targets
 demo: ## watch a scripted team repair a small project, for real: no key, no network
 	@sh tools/setup.sh demo
 	@$(BIN)/podium demo
+
+cluster-demo: setup ## two workers of a real Temporal server, one of which is killed on the way: no key, no network, no root
+	@$(PY) tools/cluster_demo.py
 
 wheel: setup ## build the wheel, install it into an empty environment and run the demo with it
 	$(STAGE) wheel 5m sh tools/wheel.sh
