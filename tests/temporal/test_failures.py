@@ -48,14 +48,23 @@ steps:
     gates: [{name: good, run: [grep, -q, good, code.txt]}]
   land: {git: {land: main, message: Landed}}
 """
-WORK = "cat > /dev/null\nsleep 4\necho good > code.txt\necho done\n"
-FILES = {"w.yaml": FLOW, "work.sh": WORK, ".podium/config.yaml": "sandbox: limits\n"}
+WORK = "cat > /dev/null\nuntil [ -e {go} ]; do sleep 0.2; done\necho good > code.txt\necho done\n"
+
+
+def files(folder: Path, flow: str = FLOW) -> dict[str, str]:
+    """With an agent that works until the test lets it end, however slow the machine is."""
+    work = WORK.format(go=folder / "go")
+    return {"w.yaml": flow, "work.sh": work, ".podium/config.yaml": "sandbox: limits\n"}
+
+
+def let_agents_end(made: Cluster) -> None:
+    (made.project.folder / "go").touch()
 
 
 @pytest.fixture
 def made(number: int, server: Server, tmp_path: Path) -> Any:
     random.seed(number)
-    with cluster(server, tmp_path / "c", FILES) as started:
+    with cluster(server, tmp_path / "c", files(tmp_path / "c")) as started:
         yield started
 
 
@@ -85,6 +94,7 @@ def survivors(run: str) -> list[int]:
 
 
 def check(made: Cluster, run: str, *, lost: int | None = None) -> Counter[str]:
+    let_agents_end(made)
     ended = made.follow(run)
     assert ended.code == 0, f"{ended.out}\n{ended.err}\n{[worker.talk for worker in made.workers]}"
     events = made.project.events(RunId(run))
@@ -147,6 +157,7 @@ def test_a_killed_worker_costs_one_attempt_and_another_one_finishes_the_run(made
     wait_for_moment(run)
     victim = worker_of(made, run)
     victim.kill()
+    let_agents_end(made)
     until(lambda: made.follow(run).code == 0, "the end of the run")
     # Its agent outlives it, until a worker starts in its folder again.
     made.start_worker(name=victim.name)
@@ -243,6 +254,7 @@ def test_an_exchange_that_is_away_delays_the_result_and_does_not_cost_it(made: C
     run = begun(made)
     away = made.exchange.with_name("away.git")
     shutil.move(made.exchange, away)
+    let_agents_end(made)
     until(lambda: not survivors(run), "the end of the agent")
     shutil.move(away, made.exchange)
     check(made, run, lost=0)
@@ -254,6 +266,7 @@ def test_a_branch_that_moves_in_the_exchange_is_landed_on_once(made: Cluster) ->
     run = begun(made)
     made.project.commit({"theirs": "1\n"}, "theirs")
     made.project.git("push", "-q", "podium", "main")
+    let_agents_end(made)
     ended = made.follow(run)
     assert ended.code == 0, ended.err
     assert made.branch() == ["Landed", "theirs", "first"]
@@ -265,7 +278,7 @@ def test_a_step_that_must_not_be_repeated_asks_after_the_loss_of_its_worker(
 ) -> None:
     random.seed(number)
     flow = FLOW.replace("    touches: [code.txt]\n", "    touches: [code.txt]\n    recovery: ask\n")
-    with cluster(server, tmp_path / "c", {**FILES, "w.yaml": flow}) as made:
+    with cluster(server, tmp_path / "c", files(tmp_path / "c", flow)) as made:
         first = made.start_worker()
         run = begun(made)
         wait_for_moment(run)
