@@ -85,22 +85,14 @@ def step(request: Request) -> Response:
 
 def _asks(view: RunView, steps: Iterable[StepView]) -> dict[str, str]:
     """For each step the question in it or about its work: a step that a person holds up shows that, not that it works."""
-    questions = [each for each in view.pending if each.actions]
-    return {
-        step.path: found.path
-        for step in steps
-        if (
-            found := next(
-                (
-                    each
-                    for each in questions
-                    if each.path == step.path or each.path.startswith((f"{step.path}#", f"{step.path}/"))
-                ),
-                None,
-            )
-        )
-        is not None
-    }
+    questions = [each.path for each in view.pending if each.actions]
+    asks: dict[str, str] = {}
+    for step in steps:
+        inside = (f"{step.path}#", f"{step.path}/")
+        for path in questions:
+            if path == step.path or path.startswith(inside):
+                asks.setdefault(step.path, path)
+    return asks
 
 
 def _members(inner: list[StepView]) -> bool:
