@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from podium.ports.agent import Agent, Agents
     from podium.ports.agent_type import AgentType
     from podium.ports.channel import Channel, ChannelSettings
+    from podium.ports.child_runs import ChildRuns
     from podium.ports.exporter import RunExporter
     from podium.ports.history import HistoryStore, LocalHistory
     from podium.ports.outbox import Messaging, Outbox
@@ -83,6 +84,12 @@ def open_project(
     from podium.cluster import routed_runtime
     from podium.engine.local import LocalRuntime
 
+    def child_runs(project: Project, sandbox: str | None) -> ChildRuns:
+        from podium.app.other_projects import OtherProjectRuns
+
+        with_same = partial(open_project, user_dir=user_dir, host_for=host_for, sends_messages=sends_messages)
+        return OtherProjectRuns(project, sandbox, open_other=partial(with_same, create=True))
+
     paths = ProjectPaths(root, state_dir)
     store = open_store(paths, create=create)
     return Project(
@@ -93,6 +100,7 @@ def open_project(
         make_runtime=lambda project: routed_runtime(LocalRuntime(store, paths, project), project),
         open_history=lambda: open_history(paths),
         messaging=messaging_of(paths) if sends_messages and state_dir is None else None,
+        child_runs=child_runs,
     )
 
 

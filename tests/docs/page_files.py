@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +29,7 @@ from tools.pages.stage import file_of, put, stage
 ROOT: Final = Path(__file__).parents[2]
 FRAGMENT: Final = "# fragment"
 BROKEN: Final = "# broken"
+NEIGHBOUR: Final = re.compile(r"[.][.]/([a-z]+)")
 LONE: Final = "block.yaml"
 """What a block that does not say its name is called while it is read."""
 
@@ -47,7 +50,7 @@ def faults_of_page(text: str) -> Iterator[str]:
 def _faults(block: Fenced, folder: Path) -> Iterator[str]:
     name = file_of(block) or LONE
     if block.first == FRAGMENT:
-        (folder / LONE).write_text(json.dumps(whole(block.text)), "utf-8")
+        (folder / LONE).write_text(json.dumps(whole(_with_neighbours(block.text, folder))), "utf-8")
     elif name == LONE:
         (folder / LONE).write_text(block.text, "utf-8")
     if name == MANIFEST:
@@ -70,6 +73,17 @@ def _faults(block: Fenced, folder: Path) -> Iterator[str]:
     else:
         model = Role if name.startswith(".podium/roles/") else Feature if "phases" in value else Config
         yield from (fault.message for fault in read(model, value).faults)
+
+
+def _with_neighbours(text: str, folder: Path) -> str:
+    """With the repositories that it names beside this one below the folder; they have the same files."""
+    if "workflow: {file: " not in text:
+        return text
+    for name in set(NEIGHBOUR.findall(text)):
+        (folder / "others" / name / ".git").mkdir(parents=True, exist_ok=True)
+        for file in folder.glob("*.yaml"):
+            shutil.copy(file, folder / "others" / name)
+    return text.replace("../", "others/")
 
 
 def _foreign(path: Path) -> list[str] | None:

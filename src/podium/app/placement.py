@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from podium.core.addresses import ROOT
 from podium.core.model import Workflow
+from podium.core.queries.child_runs import child_runs
 from podium.core.queries.steps import all_steps
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import replace
@@ -26,6 +27,7 @@ LOCAL: Final = "local"
 
 
 def check_placement(workflow: Workflow, source: RunSource) -> None:
+    _check_child_runs(workflow, source)
     problems = tuple(dict.fromkeys(_elsewhere(source) if source.on else _here(workflow)))
     if problems:
         lines = "\n".join(f"  {line}" for line in problems)
@@ -36,6 +38,15 @@ def check_placement(workflow: Workflow, source: RunSource) -> None:
             else f"this machine has the labels {', '.join(own_labels())}; workers with others: podium run --on ADDRESS"
         )
         raise ConfigurationError(f"{source.file} cannot run on {where}:\n{lines}", hint=hint)
+
+
+def _check_child_runs(workflow: Workflow, source: RunSource) -> None:
+    for option in ("record", "replay", "on"):
+        if getattr(source, option):
+            for path, run in child_runs(workflow):
+                raise ConfigurationError(
+                    f'--{option} does not reach the run in {run.place.folder} that step "{path}" starts'
+                )
 
 
 def with_exchange(source: RunSource, repository: Repository | None) -> RunSource:

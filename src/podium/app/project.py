@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from podium.errors import ConfigurationError
 from podium.files.project_paths import ProjectPaths
+from podium.ports.child_runs import ChildRuns, NoChildRuns
 from podium.ports.exporter import ExportersFor, RunExporter
 from podium.ports.runtime import no_such_run
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from podium.app.author.load import LoadedWorkflow
     from podium.app.commands import Commands
     from podium.app.queries import Queries
+    from podium.app.run.drive import Observer
     from podium.attempt.host import Host
     from podium.core.hash_chain import RunId
     from podium.ports.history import LocalHistory
@@ -27,6 +29,12 @@ if TYPE_CHECKING:
 HostFor: TypeAlias = "Callable[..., Host]"
 """The host of a run: (run, workflow, root, sandbox=level)."""
 LATEST: Final = ("latest", "@1")
+
+
+def alone(_other: Project, _run: RunId) -> Observer:
+    from podium.app.run.drive import NO_OBSERVER
+
+    return NO_OBSERVER
 
 
 class Project:
@@ -42,6 +50,7 @@ class Project:
         make_runtime: Callable[[Project], Runtime],
         open_history: Callable[[], LocalHistory],
         messaging: Messaging | None = None,
+        child_runs: Callable[[Project, str | None], ChildRuns] = lambda _project, _sandbox: NoChildRuns(),
     ) -> None:
         self.paths = paths
         self.user_dir = user_dir
@@ -56,6 +65,10 @@ class Project:
         """The caller closes it."""
         self.messaging = messaging
         """None for tests of workflows and for runs that are stored elsewhere, which tell nobody."""
+        self.child_runs = child_runs
+        """What starts runs in other projects of this machine, at the level of the sandbox that the user typed."""
+        self.accompany: Callable[[Project, RunId], Observer] = alone
+        """What accompanies a run in another project that a run of this one started."""
 
     @property
     def root(self) -> Path:

@@ -18,6 +18,7 @@ from podium.core.types import Millis
 from podium.files.project_paths import ProjectPaths
 from podium.git.repository import Repository
 from podium.ports.agent import Agents, OnProgress, PriceOf, Usage
+from podium.ports.child_runs import ChildRuns, NoChildRuns
 from podium.ports.clock import Clock, wall_clock
 from podium.ports.presence import NobodyPresent, PresenceCheck
 from podium.ports.sandbox import Sandbox, Sandboxes
@@ -99,6 +100,8 @@ class Host:
     private_dirs: PrivateDirPool = field(default_factory=PrivateDirPool)
     unrecorded_sessions: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Conversations that may not be written to disk, by role."""
+    child_runs: ChildRuns = NoChildRuns()
+    """Starts and drives runs in other repositories."""
     taking: Taking | None = None
     """The person who does the work of one attempt in this process."""
     guidance: GuidanceDesk = field(default_factory=GuidanceDesk, repr=False)

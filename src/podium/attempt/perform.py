@@ -20,6 +20,7 @@ from podium.git.command import GitError
 from podium.tasks.task import (
     AgentWork,
     AttemptTask,
+    ChildRunWork,
     CollectTask,
     CommandWork,
     FactTask,
@@ -109,6 +110,10 @@ async def _do(task: AttemptTask, host: Host) -> AttemptEnded:
             from podium.attempt import write_interfaces
 
             return await write_interfaces.work(task, host)
+        case ChildRunWork():
+            from podium.attempt.other_project import child_run
+
+            return await child_run.work(task, host)
         case _:
             assert_never(task.work)
 

@@ -15,6 +15,7 @@ from podium.core.model import Block, Call, ForEach, Repeat
 from podium.core.payloads import Amounts, CarriedSpend, unknown_calls
 from podium.core.policy import NO_RESERVE, Limits
 from podium.core.state import Ledger, Placement, State
+from podium.core.step_settings import ChildRun
 from podium.core.types import Address, MicroUsd, Millis, Role, Unit
 from podium.fast_dataclass import replacer
 
@@ -100,6 +101,21 @@ def total(ledger: Ledger) -> Amounts:
         spent.tokens + reserved.tokens + unknown.tokens,
         spent.calls + reserved.calls + unknown.calls,
     )
+
+
+def what_is_left(state: State, path: Address, own: ChildRun) -> Amounts:
+    """What every ledger of the chain has left, within these limits; at least 1 of what is limited, so that nothing left is too little."""
+    rest = {"usd": own.usd, "tokens": own.tokens, "calls": own.calls}
+    is_finally = False
+    for ledger in chain(state, path):
+        limits, used = ledger.limits if is_finally else without_reserve(ledger.limits), total(ledger)
+        for unit, most in rest.items():
+            limit = getattr(limits, unit)
+            if limit is not None:
+                left = max(1, limit - getattr(used, unit))
+                rest[unit] = left if most is None else min(most, left)
+        is_finally = ledger.is_finally
+    return Amounts(MicroUsd(rest["usd"] or 0), rest["tokens"] or 0, rest["calls"] or 0)
 
 
 def working_time(ledger: Ledger, at: Millis) -> Millis:

@@ -28,7 +28,7 @@ from podium.core.policy import (
     PolicyRule,
     Retry,
 )
-from podium.core.step_settings import Prompt, StepSettings, WorkflowConfig, no_fields
+from podium.core.step_settings import ChildRun, OtherProject, Prompt, StepSettings, WorkflowConfig, no_fields
 from podium.core.types import Millis, Outcome, Severity, VerdictForm
 from podium.fast_dataclass import dataclass, quick
 
@@ -300,6 +300,7 @@ class Call:
 
     workflow: Workflow
     values: tuple[tuple[str, Value], ...] = ()
+    place: OtherProject | None = None  # Where it is a run of its own.
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +312,7 @@ class Gates:
     """All gates in order; `stages` only groups them."""
 
 
-LeafVerb: TypeAlias = Agent | Command | Git | Write | Check | Set | Human | Wait | Continue
+LeafVerb: TypeAlias = Agent | Command | Git | Write | Check | Set | Human | Wait | Continue | ChildRun
 ScopeVerb: TypeAlias = Block | Members | Review | ForEach | Repeat | Call | Gates
 Verb: TypeAlias = LeafVerb | ScopeVerb
 

@@ -177,3 +177,24 @@ def _value(setting: Any) -> Value:
     if default is not None:
         return None if setting == default else present(setting)
     return None if setting == () else setting
+
+
+@dataclass(frozen=True, slots=True)
+class OtherProject:
+    """Another repository and the workflow file in it."""
+
+    folder: str
+    """As written, from the top of this project."""
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRun:
+    """A workflow of another repository, as a run of its own there. Made from a Call when a real run begins."""
+
+    place: OtherProject
+    values: tuple[tuple[str, Value], ...] = ()
+    usd: int | None = None
+    tokens: int | None = None
+    calls: int | None = None
+    """The limits of that workflow, as far as they are known; the run gets what is left here if that is less."""

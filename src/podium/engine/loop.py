@@ -222,9 +222,11 @@ class RunLoop:
 
                 report = broken(effect, error, self._host)
                 self._note(traceback.format_exc())
-        del self._running[scope]
         if scope.cancelled_caught and isinstance(effect, RunAttempt):
-            report = cancelled_attempt(effect.started, self._host.now())
+            from podium.runtime.effects import cancelled
+
+            report = await cancelled(effect, self._log.state, self._run)
+        del self._running[scope]
         if report is not None:
             self._post(report, "world")
         else:

@@ -26,6 +26,7 @@ from podium.core.messages import Message, Report
 from podium.core.model import Agent, Git
 from podium.core.payloads import Amounts, RefusedMember
 from podium.core.state import State
+from podium.core.step_settings import ChildRun
 from podium.errors import ConfigurationError, PodiumError
 from podium.ports.runtime import ManualWorkDone
 from podium.runtime.commands import approval
@@ -46,14 +47,29 @@ def work_for(effect: Effect, state: State, run: PreparedRun) -> Work | None:
 
 
 def undo_for(effect: CancelAttempt, state: State, run: PreparedRun) -> Work | None:
-    """The work of an attempt that is cancelled and may have died halfway: a landing on several branches.
+    """The work of an attempt that is cancelled and may have died halfway: a landing on several branches, or a run elsewhere.
 
-    It is started as cancelled, so it moves back the branches that had moved and does nothing else.
+    It is started as cancelled, so it moves back the branches that had moved, or cancels that run, and does nothing else.
     """
     verb = state.instances[effect.started.path].place.step.verb
+    if isinstance(verb, ChildRun):
+        return lambda: _attempt(RunAttempt(effect.started), state, run)
     if not isinstance(verb, Git) or not isinstance(verb.land, tuple | Node):
         return None
     return lambda: _attempt(RunAttempt(effect.started), state, run)
+
+
+async def cancelled(effect: RunAttempt, state: State, run: PreparedRun) -> AttemptEnded:
+    """The end of an attempt that was stopped in this process. What it had started elsewhere is cancelled first."""
+    if not isinstance(state.instances[effect.started.path].place.step.verb, ChildRun):
+        return cancelled_attempt(effect.started, run.host.now())
+    from podium.attempt.other_project import child_run
+
+    try:
+        return await child_run.cancel(attempt_task(effect.started, state, run.past), run.host)
+    except (PodiumError, ExprError, NeedFact) as error:
+        end = failed(effect.started, run.host, error)
+        return replace(end, kind="cancelled")
 
 
 async def _attempt(effect: RunAttempt, state: State, run: PreparedRun) -> Report | None:

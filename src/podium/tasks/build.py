@@ -22,6 +22,7 @@ from podium.core.queries.memories import memory_of
 from podium.core.queries.names import InstanceNames
 from podium.core.queries.steps import with_choice
 from podium.core.state import Instance, Leaf, State
+from podium.core.step_settings import ChildRun
 from podium.core.types import MERGE_MEMORY, Address, Tree
 from podium.tasks.command_work import command_work_of, facts_of, rechecks_of, rechecks_of_merged
 from podium.tasks.landings import land_work_of
@@ -29,6 +30,7 @@ from podium.tasks.prior_results import PriorResults, timeless
 from podium.tasks.reads import chains_read
 from podium.tasks.task import (
     AttemptTask,
+    ChildRunWork,
     FactTask,
     JoinMember,
     JoinTask,
@@ -111,6 +113,8 @@ def _work_of(started: AttemptStarted, leaf: Leaf, state: State) -> Work:
             return land_work_of(state, started)
         case Write():
             return WriteWork()
+        case ChildRun():
+            return ChildRunWork(no_human=state.started is not None and state.started.no_human)
         case _:
             raise AssertionError(f"{started.path}: an attempt cannot perform {type(verb).__name__}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from podium.core.expressions.templates import Value, references
 from podium.core.model import Agent, Command, Gates, Git, Step, Wait, Write
-from podium.core.step_settings import FILLED_IN, Prompt, WorkflowConfig, written_values
+from podium.core.step_settings import FILLED_IN, ChildRun, Prompt, WorkflowConfig, written_values
 from podium.workflow.prompts.prompt import PromptError, plain_prompt
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def _values(step: Step, config: WorkflowConfig) -> Iterator[Value]:
             yield verb.files
         case Wait() as verb:
             yield dict(verb.detail)
+        case ChildRun() as verb:
+            yield from (value for _, value in verb.values)
         case _:
             pass
 

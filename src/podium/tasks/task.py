@@ -281,7 +281,14 @@ class WriteWork:
     """Writing files needs only the values of the step."""
 
 
-Work: TypeAlias = AgentWork | CommandWork | LandWork | WriteWork
+@dataclass(frozen=True, slots=True)
+class ChildRunWork:
+    """A run in another repository."""
+
+    no_human: bool = False
+
+
+Work: TypeAlias = AgentWork | CommandWork | LandWork | WriteWork | ChildRunWork
 
 
 @dataclass(frozen=True, slots=True)

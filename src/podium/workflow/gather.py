@@ -26,6 +26,7 @@ from podium.workflow.schema.reader import FieldFault, Reading, read
 from podium.workflow.schema.scalars import INSERT
 from podium.workflow.schema.step import Feature, Step
 from podium.workflow.schema.verb_keys import all_steps, check_file, check_step, components_of
+from podium.workflow.schema.workflow_files import FileElsewhere
 from podium.workflow.source.files import is_inside, is_prompt_file, leads_outside, read_tree
 from podium.workflow.source.nodes import node_from_value, plain
 
@@ -200,16 +201,51 @@ class _NamedFiles:
 
     def read_child(self, step: Step) -> None:
         name = step.workflow or ""
+        if isinstance(name, FileElsewhere):
+            self.read_elsewhere(step, name)
+            return
         path = self.inside(name)
         if path is None:
             self.missing(35, step.at("workflow"), name)
-        elif path.resolve() in self.options.parents:
+        else:
+            self.gather_child(step, path, self.options)
+
+    def read_elsewhere(self, step: Step, named: FileElsewhere) -> None:
+        project = self.bare.project.resolve()
+        folder = (project / named.folder).resolve()
+        path = folder / named.file
+        if Path(named.folder).is_absolute():
+            fault, hint = (
+                f"in: {named.folder} is an absolute path",
+                "write it from the top of this project: in: ../api",
+            )
+        elif folder == project:
+            fault, hint = f"in: {named.folder} is this repository", f"workflow: {named.file}"
+        elif not folder.is_dir():
+            fault, hint = (
+                f"in: {named.folder} does not exist",
+                f"it is looked for from {project.name}, the project",
+            )
+        elif not (folder / ".git").exists():
+            fault, hint = f"in: {named.folder} is not the top of a git repository", ""
+        elif Path(named.file).is_absolute() or not path.is_file() or not is_inside(path, folder):
+            fault, hint = (
+                f"{named.folder} has no file {named.file}",
+                "its path starts at the top of that repository",
+            )
+        else:
+            self.gather_child(step, path, replace(self.options, project=folder))
+            return
+        self.fault(FieldFault(35, step.at("workflow"), fault, hint, key=False))
+
+    def gather_child(self, step: Step, path: Path, options: LoadOptions) -> None:
+        if path.resolve() in self.options.parents:
             self.fault(FieldFault(35, step.at("workflow"), f"{path.name} contains itself", key=False))
         elif len(self.options.parents) >= MAX_DEPTH:
             deep = f"workflows are nested more than {MAX_DEPTH} deep"
             self.fault(FieldFault(35, step.at("workflow"), deep, key=False))
         else:
-            gathered = gather_context(self.options, self.relative_name(path))
+            gathered = gather_context(options, self.relative_name(path))
             self.problems.extend(gathered.problems)
             self.paths.extend(gathered.paths)
             if gathered.context is not None:

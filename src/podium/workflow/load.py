@@ -111,6 +111,9 @@ def _content(context: WorkflowSource) -> dict[str, Any]:
         "texts": sorted(context.texts.items()),
         "schemas": dict(sorted(context.schemas.items())),
         "features": [feature.raw for feature in context.features.values()],
-        "children": [fingerprint(child) for child in context.children.values()],
+        # A run in another repository has a definition of its own.
+        "children": [
+            fingerprint(child) for child in context.children.values() if child.project == context.project
+        ],
         **({"partials": context.partial_texts()} if context.partials else {}),
     }

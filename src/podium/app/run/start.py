@@ -33,6 +33,7 @@ from podium.core.hash_chain import RunId
 from podium.core.messages import Start
 from podium.core.model import Workflow
 from podium.core.payloads import Chosen, RunFacts, Trial
+from podium.core.queries.child_runs import with_child_runs
 from podium.core.queries.steps import all_steps, may_call_agents
 from podium.core.types import Address, Tree
 from podium.errors import ConfigurationError
@@ -142,9 +143,10 @@ def start_run(
     *,
     narrow: Callable[[Workflow], Workflow] | None = None,
     on_trial: Callable[[str], None] = lambda _: None,
+    run: RunId | None = None,
 ) -> StartedRun:
-    """Everything that can be wrong is found here, before the run exists. `narrow` takes a part of the workflow; `on_trial` gets
-    the gates that run on the base first, because a red one refuses the run."""
+    """Finds everything that can be wrong before the run exists. `narrow` takes a part of the workflow; `on_trial` gets the gates
+    that run on the base first, because a red one refuses the run. `run` is its name, if the caller has chosen it."""
     definition, source = request.definition, _source_of(project, request)
     check_recordings(project.root, source.record, source.replay)
     definition.check_inputs(request.inputs)
@@ -152,7 +154,7 @@ def start_run(
     if narrow is not None:
         workflow = narrow(workflow)
     check_placement(workflow, source)
-    prepared = prepare_run(project, new_id(), workflow, source)
+    prepared = prepare_run(project, new_id() if run is None else run, workflow, source)
     if source.on:
         source = with_exchange(source, prepared.host.repository)
     else:
@@ -288,7 +290,7 @@ def apply_source(workflow: Workflow, source: RunSource) -> Workflow:
         names = ", ".join(workflow.vars) or "none"
         raise ConfigurationError(f'{workflow.name} has no variable "{unknown[0]}"', hint=f"its vars: {names}")
     width = 1 if source.sequential else workflow.max_parallel
-    return replace(workflow, vars={**workflow.vars, **values}, max_parallel=width)
+    return with_child_runs(replace(workflow, vars={**workflow.vars, **values}, max_parallel=width))
 
 
 def workflow_of(project: Project, head: RunHead) -> Workflow:
@@ -326,26 +328,23 @@ def prepare_stored(project: Project, head: RunHead) -> PreparedRun:
 
 def prepare_run(project: Project, run: RunId, workflow: Workflow, source: RunSource) -> PreparedRun:
     options: dict[str, Any] = {"sandbox": source.sandbox, "record": source.record, "replay": source.replay}
-    if source.on:
-        options["follows"] = True
+    options |= {"follows": True} if source.on else {}
     host: Host = project.host_for(run, workflow, project.root, **options)
-    context = replace(
-        host.context,
-        outside_inputs=tuple(source.outside_inputs),
-        trigger=source.trigger.partition(":")[0],
-    )
-    host = replace(host, state_dir=project.paths.state_dir, context=context)
+    outside, trigger = tuple(source.outside_inputs), source.trigger.partition(":")[0]
+    context = replace(host.context, outside_inputs=outside, trigger=trigger)
+    others = project.child_runs(project, source.sandbox)
+    host = replace(host, state_dir=project.paths.state_dir, context=context, child_runs=others)
     if host.record is not None and host.repository is None:
         raise ConfigurationError(
             "--record needs a git repository, which tells what agents have changed",
             hint="git init, and commit",
         )
-    prepared = PreparedRun(workflow=workflow, host=host)
     if source.past is None:
-        return prepared
+        return PreparedRun(workflow=workflow, host=host)
     events = events_of(project.runtime.events(RunId(source.past)))
     without = frozenset(Address(path) for path in source.without)
-    return replace(prepared, past=prior_results_of(RunId(source.past), events, without=without))
+    past = prior_results_of(RunId(source.past), events, without=without)
+    return PreparedRun(workflow=workflow, host=host, past=past)
 
 
 def _base(

@@ -18,6 +18,7 @@ from podium.attempt.workspace.memory import shown_contents
 from podium.core.decide.series import number_of_run
 from podium.core.effects import AskPerson, Watch
 from podium.core.events import Event
+from podium.core.hash_chain import RunId
 from podium.core.messages import Approve, Signal
 from podium.core.model import Wait
 from podium.core.state import Leaf, State
@@ -118,7 +119,8 @@ def _play(test: TestProject, project: Project, actor: Any, played: Played) -> No
         played.status, played.exit = "refused", error.exit_code
         played.message = error.message if error.hint is None else f"{error.message}\nhint: {error.hint}"
         return
-    people = ScriptedPeople(test, project, started, played)
+    people = ScriptedPeople(test, project, started.run, played)
+    project.accompany = people.in_other_project
     try:
         observer = Observer(people.on_turn, beside=_alarm(test.timeout), follows=people.may_follow)
         state = anyio.run(partial(project.commands.drive, started.run, park=True, observer=observer))
@@ -148,17 +150,24 @@ def _alarm(limit: Millis) -> Callable[[], Any]:
 class ScriptedPeople:
     """Answers and signals by the rules of the cast; without a rule, everything is approved."""
 
-    def __init__(self, test: TestProject, project: Project, started: StartedRun, played: Played) -> None:
-        self.world = World(test.cast or NO_CAST)
+    def __init__(
+        self, test: TestProject, project: Project, run: RunId, played: Played, world: World | None = None
+    ) -> None:
+        self.world = world or World(test.cast or NO_CAST)
         self.events: tuple[Event, ...] = ()
         self.state: State | None = None
         self._project = project
-        self.run = started.run
+        self.run = run
         """In a series the run that was driven last."""
+        self._test = test
         self._most_runs = test.runs
         self._played = played
         self._answered: set[tuple[str, str, Millis, int]] = set()
         self._words = question_renderer(project.root)
+
+    def in_other_project(self, other: Project, run: RunId) -> Observer:
+        """For a run in another repository that a step of this one started; the same rules answer it."""
+        return Observer(ScriptedPeople(self._test, other, run, self._played, self.world).on_turn)
 
     def may_follow(self, state: State) -> bool:
         """Whether the run that continues this one is played, too."""

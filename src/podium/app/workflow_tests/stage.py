@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -10,9 +11,12 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from podium.app.author.load import load_workflow
 from podium.app.memories import start_edit, store_file
 from podium.app.paths import project_root
 from podium.attempt.workspace.toolchain import FOLDERS, is_editable
+from podium.core.model import Call
+from podium.core.queries.steps import all_steps
 from podium.core.types import Millis, Tree
 from podium.errors import ConfigurationError
 from podium.fast_dataclass import dataclass
@@ -98,8 +102,13 @@ def stage(test: TestProject, *, keep: bool = False) -> Iterator[Path]:
     """The files of the project as they are now, committed as the first commit of a repository of its own."""
     place = Path(tempfile.mkdtemp(prefix="podium-test-")).resolve()
     try:
-        folder = place / test.project.name
+        others = _other_projects(test)
+        around = Path(os.path.commonpath([test.project.parent, *(other.parent for other in others)]))
+        folder = place / test.project.relative_to(around)
         _copy(test.project, folder, place / "git")
+        for number, other in enumerate(others):
+            _copy(other, place / other.relative_to(around), place / f"git-{number}")
+            _commit(place / other.relative_to(around))
         for name, content in test.files.items():
             target = inside(folder, name)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -113,6 +122,17 @@ def stage(test: TestProject, *, keep: bool = False) -> Iterator[Path]:
     finally:
         if not keep:
             shutil.rmtree(place, ignore_errors=True)
+
+
+def _other_projects(test: TestProject) -> list[Path]:
+    """The other repositories in which steps start runs; copies of them stand beside the copy of the project."""
+    try:
+        workflow = load_workflow(test.project / test.workflow, project=test.project, is_started=True).workflow
+    except ConfigurationError:
+        return []  # The test reports it.
+    calls = (step.verb for _, step, _ in all_steps(workflow) if isinstance(step.verb, Call))
+    folders = (test.project / call.place.folder for call in calls if call.place is not None)
+    return list(dict.fromkeys(folder.resolve() for folder in folders))
 
 
 def _copy(project: Path, folder: Path, store: Path) -> None:

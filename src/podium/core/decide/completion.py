@@ -280,12 +280,18 @@ def _end_event(state: State, scope: Scope, end: ScopeEnd, now: Millis) -> StepEn
         reason=end.reason,
         exit=end.exit,
         result=result,
-        tree=final_tree(state, scope) if _keeps_work(scope, end) else None,
+        tree=final_tree(state, scope) if _keeps_work(scope, end) and not _is_elsewhere(scope) else None,
         breaks_loop=end.breaks_loop,
         limit_hit=entry.limit_outside(scope.place.path, end.limit_hit),
         message=end.message,
         score=end.score,
     )
+
+
+def _is_elsewhere(scope: Scope) -> bool:
+    """Whether the files of its steps are those of another repository."""
+    verb = scope.place.step.verb
+    return isinstance(verb, Call) and verb.place is not None
 
 
 def _result(state: State, scope: Scope, now: Millis) -> tuple[object] | StepEnded | None:

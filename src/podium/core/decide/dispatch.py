@@ -28,6 +28,7 @@ from podium.core.queries.graph import HALTED, PRICE
 from podium.core.queries.mailboxes import unread_notes
 from podium.core.queries.steps import upgraded
 from podium.core.state import Leaf, State
+from podium.core.step_settings import ChildRun
 from podium.core.types import Address, Millis, Tree
 
 
@@ -50,7 +51,7 @@ def dispatch(state: State, now: Millis) -> Event | None:
         reserve = ledger.NOTHING if reuses else _reserve(state, leaf)
         short = None if reuses else ledger.shortfall(state, leaf.place.ledger, reserve)
         if short is None:
-            question = price_event(state, leaf, reserve, now) if reserve.calls else None
+            question = None if _knows_prices(leaf, reserve) else price_event(state, leaf, reserve, now)
             if question == "wait":
                 continue
             return question or _start(state, leaf, reserve, now, reuses=reuses)
@@ -67,6 +68,11 @@ def dispatch(state: State, now: Millis) -> Event | None:
     return None
 
 
+def _knows_prices(leaf: Leaf, reserve: Amounts) -> bool:
+    """Whether no call of an agent follows, or only in a run that asks about prices itself."""
+    return not reserve.calls or isinstance(leaf.place.step.verb, ChildRun)
+
+
 def _queue_front(state: State) -> Iterator[Address]:
     count = 0
     for ticket in range(state.queue_head, state.queue_tail):
@@ -79,8 +85,13 @@ def _queue_front(state: State) -> Iterator[Address]:
 
 
 def _reserve(state: State, leaf: Leaf) -> Amounts:
-    """What to reserve for a call: the agent's own cap, else the typical use of the step, else the declared estimate."""
+    """What to reserve for a call: the agent's own cap, else the typical use of the step, else the declared estimate.
+
+    For a run in another repository all that is left within its own limits, since nothing here sees what it spends meanwhile.
+    """
     verb = leaf.place.step.verb
+    if isinstance(verb, ChildRun):
+        return ledger.what_is_left(state, leaf.place.ledger, verb)
     if not isinstance(verb, Agent) or verb.by_hand:
         return ledger.NOTHING
     upgrade = 0 if leaf.uncounted.fallback else upgrade_of(leaf)
@@ -104,7 +115,8 @@ def _typical_use(state: State, path: Address) -> TypicalUse | None:
 
 def _start(state: State, leaf: Leaf, reserve: Amounts, now: Millis, *, reuses: bool) -> AttemptStarted:
     step = leaf.place.step
-    time_left = None if reuses else ledger.time_left(state, leaf.place.ledger)
+    is_untimed = reuses or isinstance(step.verb, ChildRun)
+    time_left = None if is_untimed else ledger.time_left(state, leaf.place.ledger)
     return AttemptStarted(
         at=now,
         path=leaf.place.path,

@@ -37,6 +37,7 @@ from podium.core.queries.steps import AUTO, upgrade_after, upgraded, with_choice
 from podium.core.queries.teams import exchanges_after
 from podium.core.queries.tool_calls import must_ask
 from podium.core.state import Instance, Leaf, Phase, Scope, State, UncountedTries
+from podium.core.step_settings import ChildRun
 from podium.core.types import MEMORY_FACTS, MERGE_MEMORY, Address, AnswerKind, MicroUsd, Tree
 
 FAILURES_KEPT = 64
@@ -50,7 +51,7 @@ def start_attempt(state: State, event: AttemptStarted) -> State:
         raise IllegalEvent(f"attempt {event.attempt} of {event.path!r} cannot start now")
     by_hand = is_by_hand(leaf)
     head = leave_queue(state, leaf)
-    ledger.reserve_amounts(state, leaf.place, event, timed=not by_hand)
+    ledger.reserve_amounts(state, leaf.place, event, timed=_is_timed(leaf))
     working = leaf._replace(
         phase=phase,
         attempt=event.attempt,
@@ -168,7 +169,9 @@ def book_lost_attempt(state: State, path: Address) -> None:
     effect = state.pending.get(("attempt", path))
     if not isinstance(effect, RunAttempt):
         raise IllegalEvent(f"no attempt of {path!r} is in flight")
-    ledger.book_lost_call(state, state.instances[path].place, effect.started.reserve)
+    place = state.instances[path].place
+    if not isinstance(place.step.verb, ChildRun):  # Its own log tells what it has used.
+        ledger.book_lost_call(state, place, effect.started.reserve)
 
 
 def _settle_attempt(state: State, leaf: Leaf, attempt: int, event: AttemptEnded) -> State:
@@ -177,7 +180,7 @@ def _settle_attempt(state: State, leaf: Leaf, attempt: int, event: AttemptEnded)
     if not isinstance(effect, IN_FLIGHT) or attempt != leaf.attempt:
         raise IllegalEvent(f"attempt {attempt} of {path!r} is not in flight")
     by_hand = effect.by_hand
-    ledger.settle(state, leaf.place, effect.started.reserve, event, timed=not by_hand)
+    ledger.settle(state, leaf.place, effect.started.reserve, event, timed=_is_timed(leaf))
     state.pending.discard(("attempt", path))
     return state._replace(busy=state.busy - (not by_hand), usd=MicroUsd(state.usd + event.used.usd))
 
@@ -351,6 +354,11 @@ def leave_queue(state: State, leaf: Leaf) -> int:
 def is_by_hand(leaf: Leaf) -> bool:
     verb = leaf.place.step.verb
     return isinstance(verb, Agent) and verb.by_hand
+
+
+def _is_timed(leaf: Leaf) -> bool:
+    """Whether its attempts are working time: neither those of a person, nor runs elsewhere, which have a time of their own."""
+    return not is_by_hand(leaf) and not isinstance(leaf.place.step.verb, ChildRun)
 
 
 def instance_of(state: State, event: InstanceEvent) -> tuple[Instance, tuple[Phase, ...]]:

@@ -33,6 +33,7 @@ from podium.core.queries.graph import child_step
 from podium.core.queries.names import InstanceNames, LazyMap
 from podium.core.queries.steps import children_of, inner_steps
 from podium.core.state import Leaf, Placement, Scope, State
+from podium.core.step_settings import OtherProject
 from podium.core.types import Millis
 
 Claim: TypeAlias = tuple[str, ...]
@@ -89,7 +90,7 @@ def _claim(step: Step, names: Names) -> Claim:
             return _claim_of_work(step, names)
         case Members(join="discard") | Block(kind="par", join="discard") | ForEach(join="discard"):
             return ()
-        case Call(Workflow(body=Block(kind="par", join="discard"))):
+        case Call(Workflow(body=Block(kind="par", join="discard"))) | Call(place=OtherProject()):
             return ()
         case Call() as verb:
             return _claim_of_steps(verb.workflow.body.steps, _CalledNames(names, verb))

@@ -31,7 +31,7 @@ from podium.core.model import (
 )
 from podium.core.queries.steps import children_of
 from podium.core.state import Instance, Leaf, OpenNeeds, Order, Placement, Scope, State
-from podium.core.step_settings import Prompt
+from podium.core.step_settings import ChildRun, Prompt
 from podium.core.types import ACTIONS, CONTINUING_OUTCOMES, TO_A_PERSON, Address, Outcome, Role, Tree
 
 SCOPES: Final = (Block, Members, Review, ForEach, Repeat, Call, Gates)
@@ -40,7 +40,7 @@ LOOPS: Final = (ForEach, Repeat)
 JUDGES: Final = (Gates, Review)
 TOGETHER: Final = (Gates, Review, Members)
 """The verbs whose children all judge, or work from, the same tree."""
-WORK: Final = (Agent, Command, Git, Write)
+WORK: Final = (Agent, Command, Git, Write, ChildRun)
 
 QUESTIONS: Final = {
     name: Step(name=f"!{name}", verb=Human(Prompt(text)))

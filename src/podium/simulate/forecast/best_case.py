@@ -10,6 +10,7 @@ from podium.core.addresses import FINALLY, ROOT, child, gates
 from podium.core.decide.pass_rules import required_passes
 from podium.core.queries.graph import panel_of
 from podium.core.queries.static_names import UNKNOWN
+from podium.core.step_settings import ChildRun
 from podium.core.types import Address
 from podium.simulate.forecast.breaker_costs import FAILED
 from podium.simulate.forecast.case_analysis import AttemptCost
@@ -69,7 +70,7 @@ def _verb_minimum(step: model.Step, at: Address, values: StaticValues, attempt_c
             return 0 if verb.kind == "while" else _step_minimum(verb.body, at, values, attempt_cost)
         case model.Call():
             return _workflow_minimum(verb.workflow, at, values_in_call(verb, values), attempt_cost)
-        case model.Agent() | model.Command() | model.Git() | model.Write():
+        case model.Agent() | model.Command() | model.Git() | model.Write() | ChildRun():
             return attempt_cost(step, at)
         case model.Check() | model.Set() | model.Human() | model.Wait() | model.Continue():
             return 0

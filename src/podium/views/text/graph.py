@@ -9,6 +9,7 @@ from podium.core import model
 from podium.core.expressions.nodes import Node, show
 from podium.core.queries.graph import targets_of
 from podium.core.queries.steps import children_of
+from podium.core.step_settings import ChildRun
 from podium.views.format import plural
 
 
@@ -107,7 +108,11 @@ def describe_verb(verb: model.Verb) -> str:
         case model.Repeat():
             return f"repeat {verb.kind}: {describe_verb(verb.body.verb)}"
         case model.Call():
-            return f"workflow {verb.workflow.name}"
+            return f"workflow {verb.workflow.name}" + (
+                "" if verb.place is None else f" in {verb.place.folder}"
+            )
+        case ChildRun():
+            return f"workflow {verb.place.file} in {verb.place.folder}"
         case model.Block():
             return {"seq": "steps", "dag": "graph", "par": "parallel"}[verb.kind]
         case model.Write():

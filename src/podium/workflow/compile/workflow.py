@@ -27,7 +27,7 @@ from podium.core.model import (
     Workflow,
 )
 from podium.core.policy import Count, PassRule
-from podium.core.step_settings import WorkflowConfig
+from podium.core.step_settings import OtherProject, WorkflowConfig
 from podium.core.types import Outcome
 from podium.workflow.compile import policy
 from podium.workflow.compile.gates import compile_gates, review
@@ -44,6 +44,7 @@ from podium.workflow.schema.reader import read
 from podium.workflow.schema.routes import Route
 from podium.workflow.schema.step import Step as RawStep
 from podium.workflow.schema.verb_keys import all_steps
+from podium.workflow.schema.workflow_files import FileElsewhere
 
 _TARGET_WORDS: Final = ("next", "end", "fail", "break")
 
@@ -382,6 +383,8 @@ def _call(context: CompileContext, name: str, raw: RawStep) -> Step:
         context.problem(35, raw.at("workflow"), f"{raw.workflow} does not exist")
         return Step(name=name, verb=Block("seq", ()))
     inner = CompileContext(child, context.problems, failure_handled=context.failure_handled)
-    call = Call(compile_workflow(inner), context.pairs(raw.with_, raw.at("with")))
+    elsewhere = raw.workflow if isinstance(raw.workflow, FileElsewhere) else None
+    place = None if elsewhere is None else OtherProject(elsewhere.folder, elsewhere.file)
+    call = Call(compile_workflow(inner), context.pairs(raw.with_, raw.at("with")), place)
     context.computed.extend(inner.computed)
     return _scope(context, name, raw, call)

@@ -1,12 +1,14 @@
 """Carries out `workflow: {file: ${{ ... }}, of: [...]}`: a block with one step for each file, of which the value chooses one.
 
-The files are known when the workflow is loaded, so each is checked, drawn and priced like any other.
+The files are known when the workflow is loaded, so each is checked, drawn and priced like any other. With `in: ${{ ... }}` the
+value chooses the repository of the file in the same way.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -20,26 +22,43 @@ _INSIDE = ("workflow", "with")
 
 def expand_chosen_workflows(root: Node) -> Node:
     if any(_choice(part) for part in nested_parts(root)):
-        return map_parts(root, _expanded)
+        existing = {
+            name for part in (root, *nested_parts(root)) for name in fields(fields(part).get("steps"))
+        }
+        return map_parts(root, partial(_expanded, existing))
     return root
 
 
 class _Choice(NamedTuple):
     expression: str
     values: Mapping[str, tuple[str, ...]]
-    """For each file, the values of the expression that choose it."""
+    """For each file or folder, the values of the expression that choose it."""
+    file: str = ""
+    """The file in each of the folders; empty if files are chosen."""
+
+    def workflow(self, chosen: str) -> Any:
+        return {"file": self.file, "in": chosen} if self.file else chosen
 
 
 def _choice(step: Node) -> _Choice | None:
     """None for any other step, and for a mistake, which the schema reports."""
     choice = fields(fields(step).get("workflow"))
-    match = _INSERT.fullmatch(text(choice.get("file")) or "")
+    chosen = "in" if "in" in choice else "file"
+    match = _INSERT.fullmatch(text(choice.get(chosen)) or "")
     files = tuple([text(item) or "" for item in items(choice.get("of"))])
-    names = {_name(file) for file in files}
-    if match is None or choice.keys() != {"file", "of"} or "" in files or len(names) < max(2, len(files)):
+    names = {_name(file, chosen) for file in files}
+    if (
+        match is None
+        or choice.keys() != {"file", "of", chosen}
+        or "" in files
+        or len(names) < max(2, len(files))
+    ):
         return None
     values = {file: tuple(_middles(file, match[1], match[3])) for file in files}
-    return _Choice(match[2].strip(), values) if all(values.values()) else None
+    file = text(choice["file"]) or "" if chosen == "in" else ""
+    if not all(values.values()) or "${{" in file or (chosen == "in" and not file):
+        return None
+    return _Choice(match[2].strip(), values, file)
 
 
 def _middles(file: str, before: str, after: str) -> Iterator[str]:
@@ -49,11 +68,19 @@ def _middles(file: str, before: str, after: str) -> Iterator[str]:
             yield name[len(before) : len(name) - len(after)]
 
 
-def _name(file: str) -> str:
-    return re.sub(r"[^a-z0-9_]", "_", PurePosixPath(file).stem.lower()).lstrip("_0123456789")
+def _name(path: str, chosen: str) -> str:
+    """The name of the step: that of a file, or all of the way to a folder, because repositories may have the same name."""
+    word = PurePosixPath(path).stem if chosen == "file" else path.strip("./")
+    return re.sub(r"[^a-z0-9_]", "_", word.lower()).lstrip("_0123456789")
 
 
-def _expanded(step: Node) -> Node:
+def _step_names(choice: _Choice, existing: Collection[str]) -> dict[str, str]:
+    """The name of the step of each file or folder; none that another step of the workflow has."""
+    chosen = "in" if choice.file else "file"
+    return {path: name + "_" if (name := _name(path, chosen)) in existing else name for path in choice.values}
+
+
+def _expanded(existing: Collection[str], step: Node) -> Node:
     choice = _choice(step)
     if choice is None:
         return step
@@ -61,21 +88,22 @@ def _expanded(step: Node) -> Node:
     workflow = fields(step)["workflow"]
     passed = fields(step).get("with")
     steps: dict[str, Node] = {}
+    names = _step_names(choice, existing)
     for file in files:
         call: dict[str, Any] = {
             # Not `==`, because a choice of the expression need not be the whole path of a file.
             "when": f"contains([{', '.join(map(_quoted, choice.values[file]))}], {expression})",
-            "workflow": file,
+            "workflow": choice.workflow(file),
             "on": {"passed": "end"},
         }
         node = node_from_value(call, workflow.place)
-        steps[_name(file)] = node if passed is None else with_field(node, "with", passed)
+        steps[names[file]] = node if passed is None else with_field(node, "with", passed)
     one_of = ", ".join(values[-1] for values in choice.values.values())
     refusal = {"fail": f'"${{{{ {expression} }}}}" chooses no workflow; there are {one_of}'}
     steps["no_such_file"] = node_from_value({"check": "true", "on": {"passed": refusal}}, workflow.place)
     result = "null"
     for file in files:
-        result = f"default(steps.{_name(file)}.output, {result})"
+        result = f"default(steps.{names[file]}.output, {result})"
     block = without_keys(step, *_INSIDE)
     if "output" not in fields(step):
         block = with_field(block, "output", node_from_value(f"${{{{ {result} }}}}", workflow.place))

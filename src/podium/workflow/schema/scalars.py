@@ -208,13 +208,6 @@ def one_or_more(value: Any) -> str | tuple[str, ...]:
     raise InvalidValue("a name or a list of names")
 
 
-def workflow_file(value: Any) -> str:
-    """A file. The map is expanded when files are merged, unless it has a mistake."""
-    if isinstance(value, str) and INSERT not in value:
-        return value
-    raise InvalidValue('a file, or {file: "${{ ... }}", of: [a.yaml, b.yaml]} with two or more files')
-
-
 def texts(value: Any) -> tuple[str, ...]:
     words = () if value == [] else one_or_more(value)
     return (words,) if isinstance(words, str) else words
@@ -253,7 +246,7 @@ def _or_expected(parse: Callable[[Any], Any], value: Any, expected: str) -> Any:
 
 
 TEXT: Final[Schema] = {"type": "string"}
-_INSERTED: Final[Schema] = {"type": "string", "pattern": r"\$\{\{"}
+INSERTED: Final[Schema] = {"type": "string", "pattern": r"\$\{\{"}
 _POSITIVE: Final[Schema] = {"type": "integer", "minimum": 1}
 TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
 _SHARE_TEXT: Final[Schema] = {"type": "string", "pattern": "^[0-9]{1,3}%$"}
@@ -316,9 +309,9 @@ NeedsText: TypeAlias = Annotated[
         },
     ),
 ]
-CountText: TypeAlias = Annotated[int | str, Scalar(count, {"anyOf": [_POSITIVE, _INSERTED]})]
+CountText: TypeAlias = Annotated[int | str, Scalar(count, {"anyOf": [_POSITIVE, INSERTED]})]
 Parallel: TypeAlias = Annotated[
-    int | str | bool, Scalar(parallel, {"anyOf": [{"type": "boolean"}, _POSITIVE, _INSERTED]})
+    int | str | bool, Scalar(parallel, {"anyOf": [{"type": "boolean"}, _POSITIVE, INSERTED]})
 ]
 Expression: TypeAlias = Annotated[str, Scalar(expression, {"type": ["string", "boolean"]})]
 JoinText: TypeAlias = Annotated[
@@ -328,37 +321,20 @@ Continuity: TypeAlias = Annotated[int, Scalar(continuity, {"anyOf": [{"const": "
 OneOrMore: TypeAlias = Annotated[
     str | tuple[str, ...], Scalar(one_or_more, {"anyOf": [TEXT, TEXTS | {"minItems": 1}]})
 ]
-WorkflowFile: TypeAlias = Annotated[
-    str,
-    Scalar(
-        workflow_file,
-        {
-            "anyOf": [
-                TEXT,
-                {
-                    "type": "object",
-                    "properties": {"file": _INSERTED, "of": TEXTS | {"minItems": 2}},
-                    "required": ["file", "of"],
-                    "additionalProperties": False,
-                },
-            ]
-        },
-    ),
-]
 HistoryDepth: TypeAlias = Annotated[
     int | Literal["full"], Scalar(history_depth, {"anyOf": [_POSITIVE, {"const": "full"}]})
 ]
 TextList: TypeAlias = Annotated[tuple[str, ...], Scalar(texts, {"anyOf": [TEXT, TEXTS]})]
-Globs: TypeAlias = Annotated[str | tuple[str, ...], Scalar(globs, {"anyOf": [_INSERTED, TEXTS]})]
+Globs: TypeAlias = Annotated[str | tuple[str, ...], Scalar(globs, {"anyOf": [INSERTED, TEXTS]})]
 DurationText: TypeAlias = Annotated[
     Millis | str,
     Scalar(
         or_insert(duration),
-        {"anyOf": [{"type": "string", "pattern": "^([0-9]+[dhms])+$"}, {"const": 0}, _INSERTED]},
+        {"anyOf": [{"type": "string", "pattern": "^([0-9]+[dhms])+$"}, {"const": 0}, INSERTED]},
     ),
 ]
 NumberText: TypeAlias = Annotated[
-    float | str, Scalar(or_insert(number), {"anyOf": [{"type": "number", "minimum": 0}, _INSERTED]})
+    float | str, Scalar(or_insert(number), {"anyOf": [{"type": "number", "minimum": 0}, INSERTED]})
 ]
 TokensText: TypeAlias = Annotated[
     int | str,
@@ -368,15 +344,15 @@ TokensText: TypeAlias = Annotated[
             "anyOf": [
                 {"type": "integer", "minimum": 0},
                 {"type": "string", "pattern": "^[0-9.]+[kM]$"},
-                _INSERTED,
+                INSERTED,
             ]
         },
     ),
 ]
-PositiveText: TypeAlias = Annotated[int | str, Scalar(or_insert(positive), {"anyOf": [_POSITIVE, _INSERTED]})]
-ShareText: TypeAlias = Annotated[int | str, Scalar(or_insert(share), {"anyOf": [_SHARE_TEXT, _INSERTED]})]
+PositiveText: TypeAlias = Annotated[int | str, Scalar(or_insert(positive), {"anyOf": [_POSITIVE, INSERTED]})]
+ShareText: TypeAlias = Annotated[int | str, Scalar(or_insert(share), {"anyOf": [_SHARE_TEXT, INSERTED]})]
 ScoreText: TypeAlias = Annotated[
     int | str,
-    Scalar(or_insert(score), {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10}, _INSERTED]}),
+    Scalar(or_insert(score), {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10}, INSERTED]}),
 ]
 Network: TypeAlias = Annotated[str | tuple[str, ...], Scalar(network, {"anyOf": [{"const": "open"}, TEXTS]})]

@@ -45,9 +45,9 @@ from podium.workflow.schema.scalars import (
     Positive,
     ScoreText,
     TextList,
-    WorkflowFile,
     is_insert,
 )
+from podium.workflow.schema.workflow_files import WorkflowFile
 
 EMPTY: Final[dict[str, Any]] = {}
 """The default of maps by name; values that were read are never changed."""
@@ -89,6 +89,7 @@ PEER_WORDS: Final[dict[str, str]] = {
         "write level: with the name of a policy, or approvals: 2 with by: [a, b]",
     ),
     **dict.fromkeys(("continue_as_new", "start_again", "again"), "write continue_as: new"),
+    **dict.fromkeys(("repository", "repo", "project"), "write workflow: {file: a.yaml, in: ../folder}"),
     **dict.fromkeys(("agents", "reviewers", "panel"), "agent: and review: take a list, also one from ${{ }}"),
 }
 """What the words of other workflow formats are called here."""

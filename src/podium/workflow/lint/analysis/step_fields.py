@@ -196,7 +196,7 @@ def _outputs(site: StepSite) -> Type:
     child = site.context.child(site.step)
     if child is None or not child.file.outputs:
         return ANY
-    return MapOf(MappingProxyType(dict.fromkeys(child.file.outputs, ANY)), name=site.step.workflow)
+    return MapOf(MappingProxyType(dict.fromkeys(child.file.outputs, ANY)), name=str(site.step.workflow))
 
 
 def fragile_outcomes(site: StepSite) -> frozenset[str]:

@@ -89,6 +89,8 @@ class _Reader:
             return "value"
         if (self.top, key) == ("team", "until"):
             return "plain"  # The word by which a person ends a conversation.
+        if self.top == "workflow":
+            return "plain"  # A file and its repository; this `in` is not that of a loop.
         if key in EXPRESSIONS or (key == "needs" and self.top == "for_each"):
             # Elements of a literal list are values; a text in place of the list is an expression.
             return "value" if isinstance(path[-1], int) else "expression"

@@ -9,6 +9,7 @@ from podium.workflow.expressions.parser import has_insert
 from podium.workflow.lint.analysis.survey import FileSurvey, StepSite
 from podium.workflow.lint.rules.inputs import FITS
 from podium.workflow.problems import Problem, did_you_mean
+from podium.workflow.schema.workflow_files import FileElsewhere
 from podium.workflow.workers import Worker, reviewers_of, workers_of
 
 
@@ -18,6 +19,7 @@ def check(survey: FileSurvey) -> Iterator[Problem]:
         child = site.context.child(site.step)
         if child is not None:
             yield from _inputs(site, child)
+            yield from _elsewhere(site)
         elif site.step.with_:
             yield from _parameters(site)
 
@@ -34,6 +36,19 @@ def _inputs(site: StepSite, child: WorkflowSource) -> Iterator[Problem]:
         if name not in values and not declared.has("default"):
             message = f'{site.step.workflow} needs input "{name}"'
             yield site.problem(35, "workflow", message=message, hint=f"with: {{{name}: ...}}")
+
+
+def _elsewhere(site: StepSite) -> Iterator[Problem]:
+    """The files of a run in another repository never come here, so nothing here can judge them."""
+    if not isinstance(site.step.workflow, FileElsewhere):
+        return
+    if site.step.gates:
+        message = f"gates here see the files of this repository, not those of {site.step.workflow.folder}"
+        yield site.problem(35, "gates", message=message, hint=f"write them in {site.step.workflow}", key=True)
+    if site.step.output is not None:
+        message = f"the output is what outputs of {site.step.workflow} say"
+        hint = "a step after it can make another value of it, with set"
+        yield site.problem(35, "output", message=message, hint=hint, key=True)
 
 
 def _parameters(site: StepSite) -> Iterator[Problem]:

@@ -1,0 +1,1 @@
+"""A step that is a run of its own in another repository."""
