@@ -278,8 +278,7 @@ class ForEach:
     parallel: Count = 1
     rule: PassRule = "all"
     join: Join = "queue"
-    carry: tuple[str, ...] = ()
-    """Variables that do not end with their iteration."""
+    carry: tuple[str, ...] = ()  # Variables that do not end with their iteration.
     cancels_rest: bool = False
 
 

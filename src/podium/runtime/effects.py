@@ -32,7 +32,7 @@ from podium.ports.runtime import ManualWorkDone
 from podium.runtime.commands import approval
 from podium.runtime.manual_work import collect_task
 from podium.runtime.prepared_run import PreparedRun
-from podium.tasks.build import task_of
+from podium.tasks.build import attempt_task, task_of
 from podium.tasks.prior_results import NoPriorResult, prior_approvals
 
 Work: TypeAlias = Callable[[], Awaitable[Report | None]]

@@ -31,7 +31,16 @@ from podium.simulate.world import DelayedReport, name_of_person
 from podium.workflow.contracts.examples import example_of
 from podium.workflow.problems import did_you_mean
 from podium.workflow.schema.fields import DocPath
-from podium.workflow.scripted.cast import Cast, Match, Rule, is_named, iteration_of, judged_attempt, place_of
+from podium.workflow.scripted.cast import (
+    Cast,
+    Match,
+    Rule,
+    is_named,
+    iteration_of,
+    judged_attempt,
+    names_list_of,
+    place_of,
+)
 
 DEFAULT_RULE = Rule({})
 DEFAULT_SCORES = {"approve": 9.0, "reject": 4.0, "abort": 1.0}
@@ -64,7 +73,7 @@ class ScriptedWorld:
         for rule in self._cast.rules:
             match = rule.match
             matches = (
-                (match.step in (None, place.step.name) or is_named(match.step, path))
+                (match.step in (None, place.step.name) or _is_meant(match.step, path, place.step))
                 and match.visit in (None, visit)
                 and match.attempt in (None, attempt)
                 and match.iteration in (None, iteration_of(path))
@@ -191,7 +200,11 @@ class ScriptedWorld:
 def explain_unmatched(match: Match, state: State, events: Iterable[Event], *, runs_commands: bool) -> str:
     """Why a rule that nothing matched was never used, with the places that there were. `runs_commands`: they really ran."""
     places = [place for event in events if (place := _place_asked(event, state)) is not None]
-    named = [place for place in places if match.step is None or is_named(match.step, place[0])]
+    named = [
+        place
+        for place in places
+        if match.step is None or _is_meant(match.step, place[0], state.instances[place[0]].place.step)
+    ]
     if match.step is not None and not named:
         names = tuple(dict.fromkeys(place_of(path) for path, *_ in places))
         hint = did_you_mean(match.step, names)
@@ -212,6 +225,11 @@ def explain_unmatched(match: Match, state: State, events: Iterable[Event], *, ru
     what = "another prompt" if fits else "other numbers"
     listed = ", ".join(f"{path} visit {visit} attempt {attempt}" for path, visit, attempt, _ in answerable)
     return f"there were only places with {what}: {listed or 'none'}"
+
+
+def _is_meant(written: str, path: Address, step: Step) -> bool:
+    workers = (step.verb.agent, step.verb.role) if isinstance(step.verb, Agent) else ()
+    return is_named(written, path) or names_list_of(written, path, *workers)
 
 
 def _place_asked(event: Event, state: State) -> tuple[Address, int, int, bool] | None:

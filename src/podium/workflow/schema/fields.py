@@ -51,6 +51,8 @@ class Raw:
     """The word for it in messages; without one, messages name it by its key."""
     open: ClassVar[bool] = False
     """Whether unknown keys are kept, in `extra`."""
+    other_words: ClassVar[Mapping[str, str]] = {}
+    """What the words of other tools for its keys are called here."""
 
     _path: DocPath = ()
     _written: tuple[str, ...] = ()

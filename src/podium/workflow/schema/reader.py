@@ -24,7 +24,7 @@ from podium.workflow.schema.fields import (
     required_keys_of,
 )
 from podium.workflow.schema.file import File
-from podium.workflow.schema.step import PEER_WORDS, VERBS, Feature, Gate, Step
+from podium.workflow.schema.step import VERBS, Feature, Gate
 from podium.workflow.source.yaml import Document
 
 Model = TypeVar("Model", bound=Raw)
@@ -133,7 +133,7 @@ class _Reader:
         elif issubclass(model, Gate) and key in VERBS:
             self.fault(36, path, f'a gate cannot be "{key}"', "use run, review, human or check", key=True)
         else:
-            peer = PEER_WORDS.get(key.lower()) if issubclass(model, Step) else None
+            peer = model.other_words.get(key.lower())
             hint = peer or did_you_mean(key, known_keys(model)) or _list_of_keys(model)
             self.fault(3, path, f'{label} has an unknown key "{key}"', hint, key=True)
 

@@ -72,7 +72,7 @@ GATE_VERBS: Final = ("run", "review", "human", "check")
 
 _CHOICE: Final = "write on: {passed: [{when: ..., to: a}, {to: b}]}"
 _NEEDS: Final = "write needs: [a, b]"
-PEER_WORDS: Final[dict[str, str]] = {
+_OTHER_WORDS: Final[dict[str, str]] = {
     **dict.fromkeys(("depends_on", "dependson", "dependencies", "requires", "upstream", "wait_for"), _NEEDS),
     **dict.fromkeys(
         ("routes", "switch", "case", "cases", "router", "branches", "conditional_edges"), _CHOICE
@@ -212,6 +212,7 @@ class TeamMember(Raw):
 class Step(StepOrGate):
     noun: ClassVar[str] = "step"
     verbs: ClassVar[tuple[str, ...]] = VERBS
+    other_words = _OTHER_WORDS
 
     log: str = ""
     role: OneOrMore | None = None

@@ -13,8 +13,9 @@ and `iteration` are numbers (for a gate: those of the step it judges). The list 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from podium.workflow.schema.fields import Raw, Short
 from podium.workflow.schema.reader import read_or_raise
@@ -27,6 +28,10 @@ EMPTY: Final[dict[str, Any]] = {}
 
 
 class Match(Raw):
+    other_words: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("agent", "member", "role"), "write step: NAME/MEMBER"
+    )
+
     step: str | None = None
     visit: int | None = None
     attempt: int | None = None
@@ -61,6 +66,12 @@ class Rule(Raw):
     """What happens at the matching place; anything not set succeeds."""
 
     noun = "rule"
+    other_words: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("decision", "score", "findings"), "write verdict: {decision: reject, score: 4}"),
+        **dict.fromkeys(("approve", "reject", "signal"), "write action: approve, or answer: with a value"),
+        **dict.fromkeys(("files", "writes"), "write write: {FILE: TEXT}"),
+        "fail": "write exit: 1 for a command, error: for an agent",
+    }
 
     match: Match = Match({})
     text: str | None = None
@@ -121,6 +132,13 @@ def is_named(written: str, path: str) -> bool:
     return any(
         f"/{form}".endswith(f"/{written}") for form in (path, re.sub(r"~\d+$", "", path), place_of(path))
     )
+
+
+def names_list_of(written: str, path: str, *workers: object) -> bool:
+    """Whether a rule names the list of agents or reviewers in which this worker is a member."""
+    around, _, last = path.rpartition("/")
+    member = re.sub(r"_\d+$", "", place_of(last))
+    return bool(around) and member in workers and is_named(written, around)
 
 
 def place_of(path: str) -> str:

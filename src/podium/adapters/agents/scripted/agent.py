@@ -34,6 +34,7 @@ from podium.workflow.scripted.cast import (
     iteration_of,
     judged_attempt,
     line_of,
+    names_list_of,
     read_cast,
 )
 
@@ -152,7 +153,11 @@ def _matches(rule: Rule, request: AgentRequest, path: Path) -> bool:
     match = rule.match
     visit, attempt = judged_attempt(request.path) or (request.visit, request.attempt)
     return (
-        (match.step in (None, request.step) or is_named(match.step, request.path))
+        (
+            match.step in (None, request.step)
+            or is_named(match.step, request.path)
+            or names_list_of(match.step, request.path, request.agent, request.role)
+        )
         and match.visit in (None, visit)
         and match.attempt in (None, attempt)
         and match.iteration in (None, iteration_of(request.path))
