@@ -118,7 +118,8 @@ async def _call(params: Mapping[str, Any], tools: StepTools) -> dict[str, Any]:
     name, arguments = str(params.get("name")), params.get("arguments")
     try:
         values = arguments if isinstance(arguments, Mapping) else {}
-        text = await tools.approve(values) if name == APPROVE else tools.call(name, values)
+        is_asked = name == APPROVE and tools.approver is not None
+        text = await tools.approve(values) if is_asked else tools.call(name, values)
         failed = False
     except ToolFault as fault:
         text, failed = str(fault), True

@@ -154,6 +154,7 @@ class StepTools:
             or not isinstance(tool, str)
             or not isinstance(values, Mapping)
         ):
+            self._write(APPROVE, {}, refused="not a call of a tool")
             raise ToolFault(f"{APPROVE} needs tool_name and input")
         permission = await self.approver.ask(tool, values)
         if permission.is_allowed:
@@ -166,10 +167,11 @@ class StepTools:
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Do what the tool does and return its answer; raises ToolFault."""
         self._calls += 1
-        if not self.has_words:
-            raise ToolFault(f'there is no tool "{name}"')
         if self._calls > MAX_CALLS:
             raise ToolFault(f"an attempt may call its tools {MAX_CALLS} times")
+        if not self.has_words:
+            self._write(name[:500], {}, refused="not a tool of this step")
+            raise ToolFault(f'there is no tool "{name}"')
         try:
             answer = self._do(name, arguments)
         except (ToolFault, ValueError) as fault:
