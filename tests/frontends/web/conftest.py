@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from podium.app.decide.sender import Speaker
+from podium.frontends.web.hub import Hub
 from podium.frontends.web.server import make_app
 from podium.frontends.web.session import Session
 from podium.wiring import open_project
@@ -24,6 +25,7 @@ class Web(NamedTuple):
     """Without a key."""
     session: Session
     root: Path
+    hub: Hub
 
     def post(self, path: str, fields: dict[str, str], **headers: str) -> object:
         return self.client.post(
@@ -44,7 +46,7 @@ def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
         (root,), lambda folder: open_project(folder, create=True), session, Speaker("ada", "web")
     )
     with TestClient(pages.app, base_url=BASE) as client:
-        yield Web(client, session, root)
+        yield Web(client, session, root, pages.hub)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ PAGES = (
     "/runs/done",
     "/runs/asks/decide/approve",
     "/runs/asks/steps/implement",
+    "/runs/asks/members/approve",
     "/runs/asks/logs",
     "/runs/asks/logs/0",
     "/runs/asks/logs/0/raw",
@@ -33,6 +34,10 @@ WRITES = (
     "/workflows/0/run",
     "/settings/theme",
     "/settings/channel",
+    "/settings/passkeys",
+    "/settings/passkeys/options",
+    "/settings/passkeys/remove",
+    "/runs/asks/presence/approve",
     "/logout",
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -52,6 +53,8 @@ def members(request: Request) -> Response:
         shown = evidence(shelf, run, pending_at(run, path))
     except ConfigurationError:
         return RedirectResponse(f"/runs/{run.head.run}", 303)
+    if not shown.members:
+        return RedirectResponse(f"/runs/{run.head.run}/decide/{quote(path)}", 303)
     columns = [_column(shelf, run, shown, each) for each in shown.members[:MOST_MEMBERS]]
     for column in columns:
         if column.files:
