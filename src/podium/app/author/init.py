@@ -33,7 +33,7 @@ podium: 1
 name: change
 description: Plans, makes, tests and reviews one change, and lands it after your approval.
 inputs:
-  task: {{type: string, help: "The change to make, in your own words."}}
+  task: {{type: string, help: "The change to make."}}
 limits: {{usd: 5, time: 1h}}
 {workspace}{gates}
 steps:
