@@ -117,11 +117,13 @@ def _breaker(root: Node, translation: Translation) -> dict[str, Any]:
             )
             continue
         breaker[RULES[name]] = _threshold(name, rule, translation)
-    if breaker or "states" in entries:
-        # Only the rules of the author apply, as in this format.
-        breaker = {**without_rules(root), **breaker}
     node = entries.get("orchestrator")
-    for checkpoint in items(fields(node).get("checkpoints")):
+    checkpoints = items(fields(node).get("checkpoints"))
+    warns = any(text(fields(each).get("on")) == "loop_warning" for each in checkpoints)
+    if breaker or "circuit_breaker" in entries or not warns:
+        # Only the rules of the author apply, as in this format; one who wants warnings of loops without a rule gets ours.
+        breaker = {**(without_rules(root) if breaker or "states" in entries else {}), **breaker}
+    for checkpoint in checkpoints:
         word = text(fields(checkpoint).get("on")) or ""
         if word in CHECKPOINTS:
             breaker |= {key: new_node(value, checkpoint) for key, value in CHECKPOINTS[word].items()}
