@@ -24,7 +24,9 @@ from podium.workflow.source.files import read_tree
 from podium.workflow.source.nodes import Node
 from tests.e2e.gates_files import FILES as GATES
 from tests.e2e.gates_larger import LARGER as LARGER_GATES
+from tests.e2e.gates_projects import PROJECTS as GATES_PROJECTS
 from tests.e2e.supervised_larger import LARGER as SUPERVISED
+from tests.e2e.supervised_projects import PROJECTS as SUPERVISED_PROJECTS
 from tests.workflow.dialects.blocks import blocks
 
 FILES = int(os.environ.get("PODIUM_FILES", "400"))
@@ -33,7 +35,7 @@ SEED = int(os.environ.get("PODIUM_SEED", "1"))
 FREE = re.compile(
     r"""
     agents | agents\.[^.]+\.model_tiers(\.[^.]+\.recommended)? | personas | states
-    | context | (.+\.)?set_context | (.+\.)?for_each\.items
+    | context | (.+\.)?set_context | (.+\.)?for_each\.items(\.\d+)?
     | (workflow\.)?(steps|overrides) | .*\bconfig | roles | policies | workers | approval_gates
     | .*locked_assignments | cross_project_dependencies
     """,
@@ -50,8 +52,8 @@ def files_with_one_changed_key() -> Iterator[tuple[str, Any, Place, str]]:
     """Every key of every file that is translated without an error: those of the documents, and larger ones of the same formats."""
     texts = {" ".join(map(str, name)): text for name, text in sorted(blocks().items())}
     texts |= {path.name: path.read_text("utf-8") for path in sorted(LARGER.glob("st*_files/*.yaml"))}
-    texts |= {name: made.text for name, made in {**GATES, **LARGER_GATES}.items()}
-    texts |= {name: sample.text for name, sample in SUPERVISED.items()}
+    texts |= {name: made.text for name, made in {**GATES, **LARGER_GATES, **GATES_PROJECTS}.items()}
+    texts |= {name: sample.text for name, sample in {**SUPERVISED, **SUPERVISED_PROJECTS}.items()}
     for name, text in texts.items():
         document = read(text)
         done = None if document is None else translated(json.dumps(document))
