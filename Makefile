@@ -71,8 +71,8 @@ browser: setup ## the pages in the system's Chromium: deciding, keys, phone, hos
 SCREENSHOTS ?= build/screenshots
 screenshots: setup ## pictures of every page in both schemes, desktop and phone, in SCREENSHOTS; those of the docs are renewed
 	@mkdir -p $(SCREENSHOTS)
-	@PODIUM_SCREENSHOTS=$(SCREENSHOTS) $(PYTEST) tests/browser/test_looks.py -k pictures_of_every_page
-	@for name in inbox-desk-light decide-desk-dark run-desk-light members-desk-light; do cp $(SCREENSHOTS)/$$name.png docs/images/pages/; done
+	@PODIUM_SCREENSHOTS=$(SCREENSHOTS) $(PYTEST) tests/browser/test_looks.py -k 'pictures_of_every_page or figures_over_many_runs'
+	@for name in inbox-desk-light decide-desk-dark run-desk-light members-desk-light metrics-desk-light; do cp $(SCREENSHOTS)/$$name.png docs/images/pages/; done
 
 security: setup ## attacks on sandbox, trees, gates and the ways out, with counts; FULL=1 for all
 	@PODIUM_FULL=$(FULL) sh tools/stage.sh security 60m $(PARALLEL) -m security $(SAMPLE) $(AGAIN) tests/security

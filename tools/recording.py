@@ -1,4 +1,4 @@
-"""Records `podium demo` and a picture of `podium show` in a real terminal, as SVG files for the README.
+"""Records `podium demo`, `podium show` and the report of `podium compare` in a real terminal, as SVG files for the docs.
 
 tmux is the terminal: its screen is read ten times per second, and each different screen becomes a frame.
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,10 @@ from pathlib import Path
 from typing import Final
 
 IMAGES: Final = Path(__file__).parents[1] / "docs" / "images"
+SUITE: Final = Path(__file__).parents[1] / "examples" / "compare" / "small_bugs"
 COLUMNS: Final = 100
+WIDE: Final = 130
+"""For tables."""
 ROWS: Final = 30
 EVERY_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 1.2
@@ -54,14 +58,34 @@ def main() -> None:
         frames = record(f"podium demo --folder {project.name}", Path(name))
         (IMAGES / "demo.svg").write_text(animated(frames), "utf-8")
         (IMAGES / "show.svg").write_text(still(record("podium show", project)[-1]), "utf-8")
+        (IMAGES / "compare.svg").write_text(compared(Path(name) / "compare"), "utf-8")
     for image in sorted(IMAGES.glob("*.svg")):
         print(f"{image.name}: {image.stat().st_size // 1024} KB")
 
 
-def record(command: str, folder: Path) -> list[Frame]:
+def compared(folder: Path) -> str:
+    """The report of a suite that ships, after all of its runs."""
+    shutil.copytree(SUITE, folder)
+    command = (
+        sys.executable,
+        "-m",
+        "podium",
+        "compare",
+        "suite.yaml",
+        "--seed",
+        "7",
+        "--yes",
+        "--sandbox",
+        "limits",
+    )
+    subprocess.run((*command, "--json"), cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return still(record("podium compare suite.yaml --report", folder, columns=WIDE)[-1], columns=WIDE)
+
+
+def record(command: str, folder: Path, columns: int = COLUMNS) -> list[Frame]:
     """The screens of a command from its start until its end; the first line is what a person would type."""
     frames: list[Frame] = []
-    with terminal(command, folder) as read_screen:
+    with terminal(command, folder, columns) as read_screen:
         began, screen = time.monotonic(), ""
         while DONE not in screen:
             if time.monotonic() - began > 120:
@@ -75,7 +99,7 @@ def record(command: str, folder: Path) -> list[Frame]:
 
 
 @contextmanager
-def terminal(command: str, folder: Path) -> Iterator[Callable[[], str]]:
+def terminal(command: str, folder: Path, columns: int) -> Iterator[Callable[[], str]]:
     programs = Path(sys.executable).parent
     shown = f"printf '\\033[32m$\\033[0m %s\\n' {shlex.quote(command)}"
     script = f"{shown}; {command}; echo {DONE}; cat"
@@ -91,7 +115,7 @@ def terminal(command: str, folder: Path) -> Iterator[Callable[[], str]]:
         "new-session",
         "-d",
         "-x",
-        str(COLUMNS),
+        str(columns),
         "-y",
         str(ROWS),
         "-c",
@@ -138,11 +162,11 @@ def animated(frames: list[Frame]) -> str:
     return _picture(f'<defs>{defined}</defs><g id="film">{groups}</g>', style)
 
 
-def still(frame: Frame) -> str:
+def still(frame: Frame, columns: int = COLUMNS) -> str:
     lines: dict[str, int] = {}
     groups = _uses(frame, 0, lines)
     defined = "".join(f'<g id="l{number}">{_spans(line)}</g>' for line, number in lines.items())
-    return _picture(f"<defs>{defined}</defs>{groups}", "", rows=len(frame.lines))
+    return _picture(f"<defs>{defined}</defs>{groups}", "", rows=len(frame.lines), columns=columns)
 
 
 def _shortened(frames: list[Frame]) -> Iterator[float]:
@@ -191,8 +215,8 @@ def _style(codes: str, before: str) -> str:
     return "" if {0, 22, 39} & set(values) else before
 
 
-def _picture(content: str, style: str, rows: int = ROWS) -> str:
-    width, height = COLUMNS * CELL_WIDTH + 2 * MARGIN, _height(rows)
+def _picture(content: str, style: str, rows: int = ROWS, columns: int = COLUMNS) -> str:
+    width, height = columns * CELL_WIDTH + 2 * MARGIN, _height(rows)
     look = "text{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}"'

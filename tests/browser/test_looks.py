@@ -11,9 +11,12 @@ from typing import Any, Final
 import pytest
 
 from podium.adapters.stores.sqlite import SqliteStore
+from podium.ports.clock import wall_clock
+from tests.app.metrics.history_kit import DAY, MONDAY, Draft, history_of
 from tests.browser.conftest import DESK, PHONE, Watched
 from tests.browser.site import CAST, FILES, WORKFLOW, Pages, Site
 from tests.browser.test_picking import asking
+from tests.e2e.kit import new_project
 from tests.views.kit import SILENT, keep, tell
 
 Serve = Callable[..., Pages]
@@ -209,3 +212,46 @@ def test_pictures_of_every_page(
                     whole = name not in ("decide", "one-of-two")
                     page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=whole)
     assert len(list(folder.glob("*.png"))) >= 4 * sum(len(paths) for _, paths in shown)
+
+
+def test_the_page_of_figures_over_many_runs(browser: Any, tmp_path: Path) -> None:
+    """A history of 60 runs, shown by the real command; `make screenshots` puts the picture into the docs."""
+    files = {"hello.yaml": "podium: 1\nname: hello\nsteps:\n  greet: {run: echo hello}\n"}
+    project = new_project(tmp_path / "place", files)
+    assert project.podium("run", "hello.yaml", "--sandbox", "limits", "--yes").code == 0
+    history_of(project.root / ".podium", sixty_runs()).close()
+    done = project.podium("metrics", "--html", "figures.html", "--last", "8w", "--workflow", "posts")
+    assert done.code == 0, done.err
+    context = browser.new_context(viewport=DESK, color_scheme="light", java_script_enabled=False)
+    page = context.new_page()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(f"file://{project.root}/figures.html")
+    folder = Path(os.environ.get("PODIUM_SCREENSHOTS") or tmp_path)
+    page.screenshot(
+        path=folder / "metrics-desk-light.png",
+        clip={"x": 0, "y": 0, "width": 1280, "height": 1100},
+        full_page=True,
+    )
+    assert len(requests) == 1
+    assert page.locator("svg").count() >= 3
+    context.close()
+
+
+def sixty_runs() -> list[Draft]:
+    """Two agents over the last eight weeks: codex becomes better, and costs more."""
+    first = (wall_clock() - MONDAY) // DAY - 55
+    return [
+        Draft(
+            f"r{number}",
+            day=first + number * 54 // 60,
+            agent=("claude", "codex")[number % 2],
+            usd=0.10 + 0.05 * (number % 2) + 0.002 * (number % 7),
+            retries=number % 3 == 0,
+            score=7.0 + (number % 2) * number / 40 + (number % 5) / 10,
+            approved=number % (6 if number % 2 else 4) != 0,
+            subject=f"post_{number % 3}",
+            note="Stronger hook" if number % 9 == 0 else "",
+        )
+        for number in range(60)
+    ]
