@@ -79,6 +79,15 @@ class HistoryStore(Protocol):
     def close(self) -> None: ...
 
 
+class Label(NamedTuple):
+    """What was learned about a tree after its run."""
+
+    tree: str
+    good: bool
+    seen: int
+    detail: str
+
+
 class LocalHistory(HistoryStore, Protocol):
     """The history of a project, which also remembers how far its logs have been read, and can be asked."""
 
@@ -96,6 +105,9 @@ class LocalHistory(HistoryStore, Protocol):
         """What the last reader of the logs stored about how far it came."""
 
     def write_state(self, state: Mapping[str, Any]) -> None: ...
+
+    def put_labels(self, source: str, labels: Sequence[Label]) -> None:
+        """Replace what this source says of the project's trees. Raises HistoryBusy if another process writes."""
 
     def query(self, name: str, values: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
         """The rows of a named query."""

@@ -163,6 +163,10 @@ QUERIES: Final[Mapping[str, str]] = {
         "and g.started >= d.given_at)) as good "
         f"from verdict d join run r on r.no = d.run where {FILTER}) group by 1, 2, 3 order by 4 desc, 1, 2"
     ),
+    "landed trees": (
+        "select r.run, r.tree from run r join project p on p.no = r.project "
+        "where p.id = :project and r.landed and r.tree is not null order by r.started desc limit :most"
+    ),
     "past iterations": (
         f"select r.run, r.continues, r.score from run r where r.subject = :name and {NO_TRIAL} and {FILTER} "
         "order by r.started, r.no"

@@ -19,7 +19,7 @@ from podium.adapters.history.queries import QUERIES
 from podium.adapters.history.tables import STORED, VERSION, upgrades
 from podium.adapters.stores.sqlite_errors import check_name
 from podium.core.hash_chain import RunId
-from podium.ports.history import HistoryBusy, HistoryError, HistoryProject, Mark, StoredRun, replaces
+from podium.ports.history import HistoryBusy, HistoryError, HistoryProject, Label, Mark, StoredRun, replaces
 from podium.views.history.rows import ROWS_VERSION, TABLES, RunRow, RunRows
 
 BUSY_MS: Final = 200
@@ -208,6 +208,13 @@ class SqliteHistory:
         text = json.dumps(state)
         with self._transaction():
             self._db.execute("insert or replace into meta values ('state', ?)", (text,))
+
+    def put_labels(self, source: str, labels: Sequence[Label]) -> None:
+        with self._transaction():
+            number = self._number_of(self.own)
+            self._db.execute("delete from label where project = ? and source = ?", (number, source))
+            rows = [(number, each.tree, source, int(each.good), each.seen, each.detail) for each in labels]
+            self._insert("label", rows)
 
     def query(self, name: str, values: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
         with self._errors():

@@ -10,7 +10,7 @@ from podium.app.metrics.advice import advice
 from podium.app.metrics.choices import auto
 from podium.app.metrics.over_time import runs, subject, trend, weekly
 from podium.app.metrics.query import MetricsQuery, Source
-from podium.app.metrics.reviewers import reviewers
+from podium.app.metrics.reviewers import label_reverts, reviewers
 from podium.app.metrics.views import View, agents, best, context, costs, errors, roles
 from podium.errors import ConfigurationError
 from podium.views.metrics.page import metrics_page
@@ -84,4 +84,6 @@ def metrics(project: Project, view: str, query: MetricsQuery, *, own: bool, plai
     """Bring the history up to date and answer; with `own` only of this project."""
     with opened_history(project) as (history, done):
         scoped = query._replace(project=history.own.id if own else None)
+        if view == "reviewers":
+            label_reverts(project, history)
         return report_of(Source(history, scoped, done), view, plain=plain)

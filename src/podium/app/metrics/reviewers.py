@@ -5,13 +5,24 @@ Rule: a verdict counts as right or wrong only if something else judged the same 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from podium.app.metrics.query import Source
 from podium.app.metrics.views import Tables, name_column
+from podium.git.branches.committed_files import reverted_landings
+from podium.git.repository import find
+from podium.ports.history import HistoryBusy, Label, LocalHistory
 from podium.views.metrics.tables import Cell, Column, MetricTable, number_cell, share_cell
 from podium.views.metrics.uncertainty import Share, share_of
 
+if TYPE_CHECKING:
+    from podium.app.project import Project
+
+REVERT: Final = "revert"
+REVERTED_WITHIN_S: Final = 14 * 86_400
+"""A later revert rather says that something else has changed."""
+MOST_TREES: Final = 1_000
 STAMP_VERDICTS: Final = 30
 APPROVED: Final = 0.9
 
@@ -47,7 +58,9 @@ def reviewers(source: Source, _: Cell) -> Tables:
         Column("unlabelled", "unlabelled", number_cell),
         name_column("", "note"),
     )
-    notes = ("bad and good: what a person or a command gate said of the same tree after the verdict",)
+    notes = (
+        "bad and good: what a person or a command gate said of the same tree after the verdict, and what was reverted within 14 days",
+    )
     return (MetricTable("reviewers", "", columns, tuple(rows), notes if rows else ()),)
 
 
@@ -60,3 +73,19 @@ def _note(approved: Share, findings: int, caught: Share) -> str:
     if approved.share >= APPROVED and caught.high is not None and caught.high < 1 / 2:
         return "rubber stamp? approves nearly everything, bad trees too"
     return ""
+
+
+def label_reverts(project: Project, history: LocalHistory) -> None:
+    """Replace what is known about reverts by what the branch that is checked out says now."""
+    repository = find(project.root, project.paths.trees)
+    if repository is None:
+        return
+    trees = dict(history.query("landed trees", {"project": history.own.id, "most": MOST_TREES}))
+    labels: dict[str, Label] = {}
+    for revert in reverted_landings(repository):
+        tree = trees.get(revert.landing.partition("/")[0])
+        if tree is not None and revert.after_s <= REVERTED_WITHIN_S:
+            labels[tree] = Label(tree, good=False, seen=revert.at_s * 1000, detail=revert.commit)
+    # Another process that writes now has asked git as well.
+    with suppress(HistoryBusy):
+        history.put_labels(REVERT, tuple(labels.values()))

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from podium.git.branches.land import TRAILER
-from podium.git.command import run, text
+from podium.git.command import Git, run, text
 from podium.git.repository import Repository, commit_of, read_head, refs
 
 _BRANCH: Final = "refs/heads/"
 _USUAL: Final = ("main", "master")
 _TIP: Final = "%(refname)%00%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)"
+
+
+_REVERTS: Final = re.compile(r"^This reverts commit ([0-9a-f]{7,64})", re.MULTILINE)
+
+
+class Revert(NamedTuple):
+    """A landing that was undone on the branch that is checked out."""
+
+    landing: str
+    commit: str
+    """The one that undid it."""
+    after_s: int
+    """The time between both."""
+    at_s: int
 
 
 class Tip(NamedTuple):
@@ -64,3 +79,27 @@ def landing_of(repository: Repository, commit: str) -> str | None:
     fmt = f"--format=%(trailers:key={TRAILER},valueonly)"
     lines = text(refs(repository), "log", "-1", fmt, commit, "--").split()
     return lines[-1] if lines else None
+
+
+def reverted_landings(repository: Repository) -> tuple[Revert, ...]:
+    """By the words that `git revert` writes; a revert that was reverted itself does not count."""
+    if read_head(repository).commit is None:
+        return ()
+    words = ("log", "--grep=^This reverts commit ", "--format=%H%x00%ct%x00%B%x1e", "HEAD", "--")
+    entries = []
+    for entry in text(Git(repository.git_dir, marker=repository.marker), *words).split("\x1e"):
+        commit, _, rest = entry.strip().partition("\0")
+        at, _, message = rest.partition("\0")
+        entries += [(commit, int(at), undone) for undone in _REVERTS.findall(message)]
+    undone_reverts = {
+        commit for commit, _, _ in entries for _, _, undone in entries if commit.startswith(undone)
+    }
+    reverts = []
+    for commit, at_s, undone in entries:
+        if commit in undone_reverts or commit_of(refs(repository), undone) is None:
+            continue
+        landing = landing_of(repository, undone)
+        if landing is not None:
+            landed_s = int(text(refs(repository), "log", "-1", "--format=%ct", undone, "--"))
+            reverts.append(Revert(landing, commit, at_s - landed_s, at_s))
+    return tuple(reverts)
