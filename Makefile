@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash torture cluster cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
+.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash team-kills torture cluster cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -102,6 +102,9 @@ faults: setup ## the live tests of faults, whose results become docs/reference/a
 
 crash: setup ## real processes: killed at 99 named points and a dozen random moments; strays, secrets, paths
 	@PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) tests/crash tests/e2e
+
+team-kills: setup ## a team killed at KILLS=500 random moments; SEED=2 draws others, so that it can be run in parts
+	@PODIUM_KILLS=$(KILLS) PODIUM_SEED=$(SEED) PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) -m slow tests/crash/test_teams.py
 
 torture: setup ## runs killed at POINTS=60 points of each story and KILLS=500 random moments, with counts
 	@PODIUM_KILLS=$(KILLS) PODIUM_POINTS=$(POINTS) PODIUM_PAIRS=$(PAIRS) PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) tests/crash

@@ -155,3 +155,8 @@ def test_a_turn_of_a_conversation_is_shown_with_those_before_and_can_end_it(
     )
     assert answer.status_code == 303
     assert [(each["action"], each["answer"]) for each in _sent(tmp_path)] == [("answer", "large\ndone")]
+    messages = (
+        html.unescape(client.get("/runs/r1").text).partition('id="messages"')[2].partition("</section>")[0]
+    )
+    assert messages.count("<li>") == 2 and "Which colour?" in messages
+    assert "owner answered in" in messages and "no answer yet" in messages

@@ -30,6 +30,7 @@ from podium.views.pictures.layout import layout
 from podium.views.pictures.states import states_of
 from podium.views.plain import encode_utf8
 from podium.views.run.attempts import attempts_of
+from podium.views.run.thread import thread_of
 from podium.views.run.view import LimitView, RunView, elapsed
 from podium.views.text.landing import landing_words, landings
 from podium.views.text.next_steps import next_steps
@@ -40,6 +41,7 @@ WINDOW: Final = 200
 MOST_DRAWN: Final = 2_000
 """A run with more steps is drawn when somebody asks for it."""
 MOST_BARS: Final = 300
+MOST_MESSAGES: Final = 100
 SHOWN_LIMITS: Final = ("usd", "time")
 """Others are shown when more than half of them is used."""
 DONE: Final = {
@@ -82,6 +84,7 @@ def run(request: Request) -> Response:
         ],
         activity=current_activity(shelf.project.paths, view),
         decisions=decisions_of(folded.events, folded.causes),
+        messages=thread_of(folded.events).messages[-MOST_MESSAGES:],
         graph=_graph(shelf, folded) if drawn else None,
         is_drawn=drawn,
         timeline=picture(charts.timeline(attempts[-MOST_BARS:], now if view.ended is None else view.at)),
