@@ -103,7 +103,7 @@ class Endurance:
         if done.code == 6:
             verb, *options = self.story.answers[done.data()["pending"][0]["path"]]
             return (verb, heads[0].run, *options)
-        assert done.code == self.story.code, f"exit {done.code}: {done.err}"
+        assert done.code == self.story.code, f"exit {done.code}: {done.err}\n{done.out[:2000]}"
         return None
 
     def _crashed(self, *, everything: bool) -> None:

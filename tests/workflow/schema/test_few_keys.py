@@ -37,6 +37,7 @@ def test_a_rule_of_a_cast(tmp_path: Path, rule: str, hint: str) -> None:
         ("judge", "write#1/judge/claude", True),
         ("write", "write#1/judge/claude", False),
         ("group", "group/fix", False),
+        ("write", "write#1/claude", False),
     ],
 )
 def test_a_rule_may_name_the_list_of_a_member(written: str, path: str, is_meant: bool) -> None:

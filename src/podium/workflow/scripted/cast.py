@@ -135,8 +135,13 @@ def is_named(written: str, path: str) -> bool:
 
 
 def names_list_of(written: str, path: str, *workers: object) -> bool:
-    """Whether a rule names the list of agents or reviewers in which this worker is a member."""
+    """Whether a rule names the list of agents or reviewers in which this worker is a member.
+
+    What is below an attempt, as a member of a team, belongs to no list.
+    """
     around, _, last = path.rpartition("/")
+    if re.search(r"#\d+$", around):
+        return False
     member = re.sub(r"_\d+$", "", place_of(last))
     return bool(around) and member in workers and is_named(written, around)
 
