@@ -44,6 +44,37 @@ PROJECTS: Final[Mapping[str, tuple[Mapping[str, str], tuple[str, ...], Mapping[s
             "the script before it": put("scripts/lint.sh", MEND),
         },
     ),
+    "make in parts": (
+        {
+            "Makefile": "include build/rules build/more*\ntest:\n\t@sh run.sh\n\t@$(CHECK)\n\t@$(MORE)\n",
+            "build/rules": "CHECK = grep -q fixed value.txt\n",
+            "build/more.inc": "-include build/last\n",
+            "build/last": "MORE = grep -q fixed value.txt\n",
+            "run.sh": f"grep -q fixed value.txt && {GREEN}\n",
+            "value.txt": "broken\n",
+        },
+        ("make", "test"),
+        {
+            "an included file": put("build/rules", "CHECK = true\nSHELL = /bin/true"),
+            "a file that an included file includes": put("build/last", "SHELL = /bin/true"),
+            "a new file that is included": put("build/more2", "SHELL = /bin/true"),
+            "a script of an ordinary name": put("run.sh", GREEN) + "echo fixed again > other.txt\n" + put("build/rules", "CHECK = true") + put("build/last", "MORE = true"),
+        },
+    ),
+    "npm with a script of its own": (
+        {
+            "package.json": '{"name": "p", "scripts": {"pretest": "python3 before.py", "test": "node run.js"}}\n',
+            "before.py": "assert 'fixed' in open('value.txt').read()\n",
+            "run.js": "if (!require('fs').readFileSync('value.txt', 'utf8').includes('fixed')) process.exit(1);\nconsole.log('ok 1 - value');\n",
+            "lib/x.js": "",
+            "value.txt": "broken\n",
+        },
+        ("npm", "test"),
+        {
+            "the script": put("run.js", "console.log('ok 1 - value');") + put("before.py", ""),
+            "the script before it mends": put("before.py", "open('value.txt', 'w').write('fixed')"),
+        },
+    ),
 }  # fmt: skip
 
 

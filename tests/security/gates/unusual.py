@@ -186,7 +186,65 @@ RUST: Final = Unusual(
     MEND.format("src/lib.rs"),
 )  # fmt: skip
 
+HELPED_PY: Final = Unusual(
+    RedProject(
+        {
+            "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src", "."]\n',
+            **APP_PY,
+            **OTHER_PY,
+            "support/__init__.py": "",
+            "support/same.py": "def same(a, b):\n    assert a == b\n",
+            "common/__init__.py": "",
+            "common/sums.py": "import pytest\n\nCASES = [pytest.param(2, 3, 5)]\n",
+            "tests/test_app.py": "from app import add\nfrom support.same import same\n\n\ndef test_add():\n    same(add(2, 3), 5)\n",
+            "tests/test_sums.py": "import pytest\nfrom app import add\nfrom common.sums import CASES\n\n\n@pytest.mark.parametrize('a,b,c', CASES)\ndef test_sum(a, b, c):\n    assert add(a, b) == c\n",
+        },
+        PLAIN_PYTEST,
+    ),
+    {
+        "the assertions of the project are weakened": put("support/same.py", "def same(a, b):\n    pass")
+        + "sed -i s/5/-1/ common/sums.py",
+        "the cases are adapted and the code answers one test": "sed -i s/5/-1/ common/sums.py\n"
+        + put("support/same.py", "def same(a, b):\n    assert a != b or True"),
+    },
+    MEND.format("src/app.py") + "echo '# more' >> support/same.py\n",
+)
+HELPED_JS: Final = Unusual(
+    RedProject(
+        {
+            "package.json": '{"name": "p"}',
+            "lib/app.js": "exports.add = (a, b) => a - b;\n",
+            "common/same.js": "const assert = require('node:assert');\nexports.same = (a, b) => assert.strictEqual(a, b);\n",
+            "tests/app.test.js": NODE_TEST.format("../lib/app.js")
+            .replace("assert.strictEqual", "same")
+            .replace(
+                "require('node:assert')",
+                "require('node:assert');\nconst { same } = require('../common/same.js')",
+            ),
+        },
+        ("node", "--test", "tests/"),
+    ),
+    {"the assertions of the project are weakened": put("common/same.js", "exports.same = () => {};")},
+    MEND.format("lib/app.js") + "echo '// more' >> common/same.js\n",
+)
+HELPED_GO: Final = Unusual(
+    RedProject(
+        {
+            "go.mod": "module example.org/p\n\ngo 1.19\n",
+            "calc/add.go": "package calc\n\nfunc Add(a, b int) int { return a - b }\n",
+            "check/same.go": 'package check\n\nimport "testing"\n\nfunc Same(t *testing.T, a, b int) {\n\tif a != b {\n\t\tt.Fatal("wrong")\n\t}\n}\n',
+            "calc/add_test.go": 'package calc\n\nimport (\n\t"testing"\n\n\t"example.org/p/check"\n)\n\nfunc TestAdd(t *testing.T) { check.Same(t, Add(2, 3), 5) }\n',
+        },
+        ("go", "test", "./..."), ("GOTOOLCHAIN=local", "GOPROXY=off"),
+    ),
+    {"the assertions of the project are weakened": put("check/same.go", 'package check\n\nimport "testing"\n\nfunc Same(t *testing.T, a, b int) {}')},
+    MEND.format("calc/add.go") + "echo '// more' >> check/same.go\n",
+)  # fmt: skip
+
 PROJECTS: Final[Mapping[str, Unusual]] = {
+    "helpers of pytest": HELPED_PY,
+    "helpers of node": HELPED_JS,
+    "helpers of go": HELPED_GO,
     "pytest": PYTEST,
     "fixtures": FIXTURES,
     "checks": CHECKS,

@@ -76,6 +76,7 @@ OUTPUT_CASES: Final = {
         for name, unit in _UNITS.items()
     },
     "programs: long Makefiles": (OUTPUT, 'from podium.workflow.test_gates.programs import programs_behind; files = {f"{n}/Makefile": b"\\t$(A) tools/a.sh x\\n" * 12_000 for n in range(100)}; programs_behind(("make", "test"), "", files, files.__getitem__)'),
+    "programs: many patterns": (OUTPUT, 'from podium.workflow.test_gates.programs import programs_behind; files = ["Makefile", *(f"a{n}" for n in range(50_000))]; programs_behind(("make", "test"), "", files, lambda _: b"".join(b"include *a%d*c*d*\\n" % n for n in range(13_000)))'),
     "programs: quotes without an end": (OUTPUT, 'from podium.workflow.test_gates.programs import programs_behind; programs_behind(("make", "test"), "", ["Makefile"], lambda _: b"\\"" * MEGA)'),
     "programs: a deep package.json": (OUTPUT, 'from podium.workflow.test_gates.programs import programs_behind; programs_behind(("npm", "test"), "", ["package.json"], lambda _: b"[" * MEGA)'),
     "output: other tests than before": (OUTPUT, 'compared([f"t{n}::a" for n in range(60_000)], [f"u{n}::a" for n in range(60_000)])'),

@@ -28,6 +28,7 @@ from podium.workflow.test_gates.files import (
     matches_any,
     may_have_inline_tests,
 )
+from podium.workflow.test_gates.helpers import is_helpers_name, may_help_tests
 from podium.workflow.test_gates.manifests import is_steered
 from podium.workflow.test_gates.named_files import files_named_by_settings, folders_named_by_settings
 from podium.workflow.test_gates.programs import files_of_setup, programs_behind
@@ -37,6 +38,8 @@ MAX_SOURCE: Final = 4 << 20
 """Bytes of the longest file that is read; a longer one counts as one with tests inside."""
 MAX_SEARCHED: Final = 500
 """Files that are searched for imports of a test."""
+MAX_IMPORTER: Final = 128 << 10
+"""Bytes of a file that is searched for imports of a helper; a longer one counts as one without."""
 
 
 class ChangedTests(NamedTuple):
@@ -77,7 +80,7 @@ def changed_test_files(
     listing = read_listing(trees(repository), before)
     earlier = {path for path, _ in files(listing)}
     changed = changed_paths(repository, before, now)
-    named = _named_before(judged, suite, listing, earlier)
+    named = _named_before(judged, suite, listing, earlier, changed)
     steering = _Steering(
         repository,
         (before, now),
@@ -121,12 +124,14 @@ def _named_before(
     suite: SuiteCommand,
     listing: Mapping[str, object],
     earlier: Collection[str],
+    changed: Sequence[str],
 ) -> _Named:
     def read(path: str) -> bytes:
         return next(_contents(judged.repository, path, (judged.before,)), b"")
 
     settings = [path for path in earlier if matches_any(suite.steering, path)]
-    programs = programs_behind(suite.words, suite.script, earlier, read)
+    new = [path for path in changed if path not in earlier]
+    programs = programs_behind(suite.words, suite.script, earlier, read, new)
     programs |= files_of_setup(judged.setup, earlier, read)
     return _Named(
         programs | files_named_by_settings(settings, earlier, read),
@@ -157,7 +162,44 @@ def _sources_of_tests(
         if any(has_other_code(path, content) for content in _contents(judged.repository, path, both))
     ]
     only_tests = _only_tests(judged, mixed, earlier)
-    return {path: path in mixed and path not in only_tests for path in paths}
+    helpers = _helpers(judged, [path for path in unknown if path in earlier and path not in paths], earlier)
+    return {
+        **dict.fromkeys(helpers, False),
+        **{path: path in mixed and path not in only_tests for path in paths},
+    }
+
+
+def _helpers(judged: Judged, changed: Sequence[str], earlier: Collection[str]) -> tuple[str, ...]:
+    """Those of the changed files that were there for tests: so their names or imports say, and only tests import them."""
+    likely = [
+        path
+        for path in changed
+        if any(
+            may_help_tests(path, content) for content in _contents(judged.repository, path, (judged.before,))
+        )
+    ]
+    scripts = [path for path in earlier if path.endswith(SCRIPTS)] if likely else []
+    if len(scripts) > MAX_SEARCHED:
+        return ()
+    entries = [
+        (path, entry) for path in scripts for entry in _entries(judged.repository, path, (judged.before,))
+    ]
+    names = [entry.name for _, entry in entries]
+    contents = read_small_blobs(trees(judged.repository), names, MAX_IMPORTER)
+    texts = {path: content or b"" for (path, _), content in zip(entries, contents, strict=True)}
+
+    def importers(path: str) -> list[str]:
+        return [other for other, text in texts.items() if other != path and imports_any(text, (path,))]
+
+    def is_of_tests(path: str) -> bool:
+        return is_test_file(path) or is_helpers_name(path)
+
+    # A package of Go is imported by the name of its folder, and code that is not for tests never imports `testing`.
+    return tuple(
+        path
+        for path in likely
+        if path.endswith(".go") or ((found := importers(path)) and all(map(is_of_tests, found)))
+    )
 
 
 def _reported(reported: Report | None, unknown: Sequence[str], folders: Sequence[str]) -> Iterator[str]:

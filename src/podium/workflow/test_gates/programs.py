@@ -12,7 +12,7 @@ from typing import Final
 
 from podium.core.globs import glob_matches
 from podium.core.model import Command, Step
-from podium.workflow.test_gates.runners import commands_of
+from podium.workflow.test_gates.runners import commands_of, runner_of
 
 _INTERPRETERS: Final = re.compile(
     r"(?:python|pypy|node|ruby|perl|php|deno|bun|lua|sh|bash|dash|zsh|ksh)[\d.]*"
@@ -78,41 +78,78 @@ _GOAL_FILES: Final = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("package.json",)),
     "just": ("justfile", "Justfile", ".justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
+    **dict.fromkeys(("invoke", "inv"), ("tasks.py",)),
+    "mise": ("mise.toml", ".mise.toml"),
+    "nx": ("nx.json", "project.json"),
+    "turbo": ("turbo.json",),
+    "composer": ("composer.json",),
     "rake": ("Rakefile",),
     "tox": ("tox.ini",),
     "pre-commit": (".pre-commit-config.yaml",),
 }
 """Where tools that start others keep what they start."""
+_NOT_SETTINGS: Final = frozenset({"tasks.py", "project.json", "composer.json"})
+"""Those that count only for a command that starts their tool; the others steer every command that runs tests."""
 _MAX_FILES: Final = 100
+_MAX_PATTERNS: Final = 4
 _MAX_TEXT: Final = 256 << 10
 """Bytes that are searched, of all files together: splitting them into words takes long."""
+_INCLUDED: Final = re.compile(
+    r"^[ \t]*(?:-|s)?include[ \t]+([^#\n]{1,1000})|^(?:import|mod)\??[ \t]+[\"']?([^\"'\n]{1,400})"
+    r"|^[ \t]*taskfile:[ \t]*[\"']?([^\"'\n]{1,400})",
+    re.MULTILINE,
+)
+"""Other files that a Makefile, a justfile or a Taskfile is continued in."""
+_SHELLS: Final = re.compile(r"(?:ba|da|z|k)?sh")
 _RECIPE: Final = re.compile(r"^[ \t@+-]*(?:[\w-]+[ \t]*[:=][ \t]+)?")
 """The text before the command in a line of a Makefile, a shell script or a YAML file."""
 
 
 def programs_behind(
-    words: Sequence[str], script: str, files: Collection[str], read: Callable[[str], bytes]
+    words: Sequence[str],
+    script: str,
+    files: Collection[str],
+    read: Callable[[str], bytes],
+    new: Iterable[str] = (),
 ) -> frozenset[str]:
-    """Programs among the files that a goal of make or a script of npm starts, and the scripts that these start.
+    """What the files with the goals of make, the scripts of npm and the like include and start, and what that starts.
 
-    Goals are not told apart, because one may need another.
+    Goals are not told apart, because one may need another. Of the new files, those count that a pattern includes.
     """
     commands = [tuple(words), *commands_of(script)]
     names = {name for command in commands for word in command for name in _GOAL_FILES.get(word, ())}
-    texts = [path for path in files if PurePosixPath(path).name in names][:_MAX_FILES]
+    goals = sorted((path for path in files if PurePosixPath(path).name in names), key=_depth)
+    texts = goals[:_MAX_FILES]
     programs: set[str] = set()
-    left = _MAX_TEXT
+    known = frozenset(files)
+    left, patterns = _MAX_TEXT, _MAX_PATTERNS
     while texts and left > 0 and len(programs) < _MAX_FILES:
         path = texts.pop(0)
         folder = "." if PurePosixPath(path).name not in names else str(PurePosixPath(path).parent)
         content = read(path)[:left]
         left -= len(content)
         places = (normpath(f"{folder}/{program}") for program in _started(path, content))
-        for place in (*places, *_beside(path, content)):
-            if place in files and place not in programs:
+        included = tuple(_included(path, content))
+        globs = list(dict.fromkeys(each for each in included if "*" in each))[:patterns]
+        patterns -= len(globs)
+        matched = (
+            [each for each in (*files, *new) if any(glob_matches(glob, each) for glob in globs)]
+            if globs
+            else []
+        )
+        for place in (*places, *included, *_beside(path, content)):
+            if place in known and place not in programs:
                 programs.add(place)
                 texts.append(place)
-    return frozenset(programs)
+        for place in matched:
+            if place not in programs:
+                programs.add(place)
+                texts += [place] if place in known else []
+    return frozenset((*(goal for goal in goals if PurePosixPath(goal).name in _NOT_SETTINGS), *programs))
+
+
+def _depth(path: str) -> tuple[int, str]:
+    return (path.count("/"), path)
 
 
 def files_of_setup(
@@ -152,13 +189,38 @@ def _is_tool_folder(parts: Iterable[str]) -> bool:
 
 def _started(path: str, content: bytes) -> Iterator[str]:
     text = content.decode("utf-8", "replace")
-    for line in _npm_scripts(text) if path.endswith("package.json") else text.splitlines():
-        yield from judge_programs((), _RECIPE.sub("", line, count=1))
+    scripts = _npm_scripts(text) if path.endswith("package.json") else {}
+    for name, command in scripts.items():
+        if runner_of(("npm", "run", name.removeprefix("pre").removeprefix("post"))) is not None:
+            yield from (script for each in commands_of(command) for script in _script_of(each, _INTERPRETERS))
+    for line in scripts.values() if path.endswith("package.json") else text.splitlines():
+        recipe = _RECIPE.sub("", line, count=1)
+        yield from judge_programs((), recipe)
+        yield from (script for command in commands_of(recipe) for script in _script_of(command, _SHELLS))
 
 
-def _npm_scripts(text: str) -> Iterable[str]:
+def _script_of(command: tuple[str, ...], interpreters: re.Pattern[str]) -> Iterator[str]:
+    """The script that an interpreter is given, whatever its name.
+
+    A shell script behind a goal is more likely a tool than the work, and what the script `test` of npm starts is the test.
+    """
+    if interpreters.fullmatch(PurePosixPath(command[0]).name):
+        yield from [word.removeprefix("./") for word in command[1:] if not word.startswith(("-", "/"))][:1]
+
+
+def _included(path: str, content: bytes) -> Iterator[str]:
+    """Files and patterns that a file with goals is continued in; make looks for them where it was started."""
+    if path.endswith((".json", ".py")):
+        return
+    folder = str(PurePosixPath(path).parent)
+    for match in _INCLUDED.finditer(content.decode("utf-8", "replace")):
+        for word in next(group for group in match.groups() if group).split()[:100]:
+            yield from (normpath(f"{folder}/{word}"), normpath(word))
+
+
+def _npm_scripts(text: str) -> dict[str, str]:
     try:
         scripts = json.loads(text)["scripts"]
-        return [str(command) for command in scripts.values()]
+        return {name: str(command) for name, command in scripts.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return ()
+        return {}
