@@ -1,7 +1,8 @@
-"""Parses JSON of others with a bound on the number of its values.
+"""Parses JSON and TOML of others with a bound on the number of values.
 
 A value takes up to a hundred times as much memory as its text: sixteen megabytes of `{},` become more than a gigabyte.
-Only what is outside of strings counts, so that a long text is allowed.
+Only what is outside of strings counts, so that a long text is allowed. Of TOML the text is bounded: its parser copies a key for
+each of its parts and calls itself for each level.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from typing import Any, Final
 
 MOST_VALUES: Final = 200_000
 MOST_LEVELS: Final = 100
+MOST_TOML: Final = 512 << 10
+"""Characters."""
+MOST_DOTS: Final = 500
+"""In one line of TOML; a key has fewer."""
 # Possessive, and a text without an end ends here as well: it is not tried again in other ways, or from its next quote.
 _TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)
 _decode: Final = json.JSONDecoder().raw_decode
@@ -38,6 +43,21 @@ def loads(text: str | bytes, most: int = MOST_VALUES, **options: Any) -> Any:
             if end == len(text):
                 return value
         return json.loads(text, **options)
+    except RecursionError:
+        raise TooDeep("it is nested too deeply") from None
+
+
+def loads_toml(text: str) -> dict[str, Any]:
+    """The document, as `tomllib.loads` gives it. Raises ValueError."""
+    # Slow to import, and most commands read no TOML.
+    import tomllib
+
+    if len(text) > MOST_TOML:
+        raise ValueError(f"it has more than {MOST_TOML} characters")
+    if text.count(".") > MOST_DOTS and any(line.count(".") > MOST_DOTS for line in text.splitlines()):
+        raise ValueError(f"a line has more than {MOST_DOTS} dots")
+    try:
+        return tomllib.loads(text)
     except RecursionError:
         raise TooDeep("it is nested too deeply") from None
 

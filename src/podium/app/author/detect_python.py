@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from podium.files import bounded_toml
+from podium.files import bounded_json
 
 if TYPE_CHECKING:
     from podium.app.author.detect import Files
@@ -77,7 +77,7 @@ def generated_files(files: Files) -> tuple[tuple[str, str], ...]:
 
 def _project(files: Files) -> dict[str, Any]:
     try:
-        return bounded_toml.loads(files.text("pyproject.toml"))
+        return bounded_json.loads_toml(files.text("pyproject.toml"))
     except ValueError:
         return {}
 

@@ -7,7 +7,7 @@ from posixpath import dirname, join, normpath
 from typing import Any
 
 from podium.context.facts import ImportFact
-from podium.files import bounded_toml
+from podium.files import bounded_json
 
 
 class RustResolver:
@@ -122,7 +122,7 @@ class RustResolver:
 
 def _tables(content: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     try:
-        document = bounded_toml.loads(content.decode("utf-8", "replace"))
+        document = bounded_json.loads_toml(content.decode("utf-8", "replace"))
     except ValueError:
         return {}, {}
     package, library = document.get("package"), document.get("lib")

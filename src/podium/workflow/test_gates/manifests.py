@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from podium.files import bounded_toml
+from podium.files import bounded_json
 
 _DEPENDENCIES: Final = ("dependencies", "dev-dependencies", "build-dependencies")
 _UNIMPORTANT: Final = frozenset(
@@ -28,7 +28,7 @@ def is_steered(path: str, before: bytes | None, now: bytes | None) -> bool:
     try:
         if PurePosixPath(path).name == "go.mod":
             return _go(before) != _go(now)
-        earlier, later = (bounded_toml.loads(text.decode()) for text in (before, now))
+        earlier, later = (bounded_json.loads_toml(text.decode()) for text in (before, now))
     except ValueError:
         return True
     return _cargo(earlier, earlier) != _cargo(later, earlier)
