@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import pty
+import select
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -245,3 +248,26 @@ def test_without_a_terminal_it_says_what_to_do(project: Project) -> None:
 
     assert done.code == 2
     assert "podium inbox prints what waits for you" in done.err
+
+
+def test_it_ends_when_its_terminal_is_gone(project: Project) -> None:
+    """Otherwise each closed terminal would leave a process that looks at the runs for ever."""
+    master, slave = pty.openpty()
+    # Without a controlling terminal nothing sends SIGHUP.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "podium", "top"],
+        cwd=project.root,
+        env={**project.environment(), "TERM": "xterm-256color"},
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    try:
+        assert select.select([master], [], [], PATIENCE_S)[0], "it shows nothing"
+        os.close(master)
+        process.wait(PATIENCE_S)
+    finally:
+        process.kill()
+        process.wait()

@@ -32,6 +32,8 @@ from podium.views.plain import one_line
 if TYPE_CHECKING:
     from podium.app.project import Project
 
+STDIN: Final = 0
+EXIT_HANGUP: Final = 129
 LOOK_S: Final = 0.1
 AGES_S: Final = 1.0
 COLUMNS: Final = ("", "run", "workflow", "waits for", "age", "cost")
@@ -92,6 +94,13 @@ class Top(App[None]):
         self._read()
         self.set_interval(LOOK_S, self._look)
         self.set_interval(AGES_S, self._show_ages)
+        if not self.is_headless:
+            self.set_interval(AGES_S, self._end_without_terminal)
+
+    def _end_without_terminal(self) -> None:
+        """Without a session of its own, a terminal that is closed sends no signal."""
+        if not os.isatty(STDIN):
+            self.exit(return_code=EXIT_HANGUP)
 
     def _look(self) -> None:
         if self._feed is None:
