@@ -141,6 +141,10 @@ gates:
             "strategy: component_only",
         ),
         (
+            "name: b\nsteps: {plan: {role: planner, outputs: [file_targets], next: x}, x: {role: planner, context_scope: component_only}}",
+            'target: ["${{ steps.plan.output.file_targets }}"]',
+        ),
+        (
             "projects: [{name: a, path: ./a, roles: [r-1]}, {name: b}]\ncross_project_dependencies: {a: {depends_on: [b]}}",
             "r_1",
         ),

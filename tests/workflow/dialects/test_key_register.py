@@ -217,6 +217,8 @@ STEP = 'version: "1.0"\nname: w\nsteps: [%s]\n'
     [
         (AGENT % "{type: cli, command: claude -p --verbose}", True, '"--verbose" in the command of agent "x"'),
         (AGENT % "{type: cli, command: codex exec --json, token_tracking: {cost_field: c}}", True, '"cost_field" of agent "x"'),
+        (AGENT % "{type: cli, command: tool, cost_per_1k: {input: 1}}", True, '"cost_per_1k" of agent "x" has no effect'),
+        (SUPERVISED % "{role: planner, context_scope: all}", False, '"all" is not a context_scope'),
         (SUPERVISED % "{role: planner, type: human_gate, gate_type: human}", False, 'both "type" and "gate_type"'),
         (SUPERVISED % "{type: robot}", False, '"robot" is not a kind of step'),
         (SUPERVISED % "{role: planner, retry_policy: {on_failure: panic}}", False, '"panic" is not an on_failure'),
