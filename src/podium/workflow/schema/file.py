@@ -1,9 +1,11 @@
 """A workflow file and a configuration file as they are written."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from podium.workflow.schema.channels import Channel
 from podium.workflow.schema.fields import Raw, Short
+from podium.workflow.schema.other_words import FILE as FILE_WORDS
 from podium.workflow.schema.parts import (
     Adaptive,
     Breaker,
@@ -205,6 +207,7 @@ class File(SharedKeys):
     """A workflow, after its template and configuration are merged into it."""
 
     noun: ClassVar[str] = "workflow"
+    other_words: ClassVar[Mapping[str, str]] = FILE_WORDS
 
     podium: Literal[1]
     name: str | None = None

@@ -24,6 +24,7 @@ from podium.workflow.schema.fields import (
     required_keys_of,
 )
 from podium.workflow.schema.file import File
+from podium.workflow.schema.other_words import hint_for
 from podium.workflow.schema.step import VERBS, Feature, Gate
 from podium.workflow.source.yaml import Document
 
@@ -133,7 +134,7 @@ class _Reader:
         elif issubclass(model, Gate) and key in VERBS:
             self.fault(36, path, f'a gate cannot be "{key}"', "use run, review, human or check", key=True)
         else:
-            peer = model.other_words.get(key.lower())
+            peer = hint_for(model.other_words, key)
             hint = peer or did_you_mean(key, known_keys(model)) or _list_of_keys(model)
             self.fault(3, path, f'{label} has an unknown key "{key}"', hint, key=True)
 

@@ -3,11 +3,13 @@
 Types do not say which key fits which verb; `verb_keys.py` checks it with a clearer message.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from podium.core.types import VerdictForm
 from podium.workflow.schema.fields import Raw
+from podium.workflow.schema.other_words import STEP as STEP_WORDS
 from podium.workflow.schema.parts import (
     ApproveToolsMap,
     ContextMap,
@@ -69,30 +71,6 @@ VERBS: Final = (
 )
 GATE_VERBS: Final = ("run", "review", "human", "check")
 
-
-_CHOICE: Final = "write on: {passed: [{when: ..., to: a}, {to: b}]}"
-_NEEDS: Final = "write needs: [a, b]"
-_OTHER_WORDS: Final[dict[str, str]] = {
-    **dict.fromkeys(("depends_on", "dependson", "dependencies", "requires", "upstream", "wait_for"), _NEEDS),
-    **dict.fromkeys(
-        ("routes", "switch", "case", "cases", "router", "branches", "conditional_edges"), _CHOICE
-    ),
-    **dict.fromkeys(("if", "condition", "unless"), "write when: with an expression"),
-    **dict.fromkeys(("foreach", "map", "each", "matrix"), "write for_each: with a list"),
-    **dict.fromkeys(
-        ("trigger_rule", "run_if", "join_type"), "write needs: {of: [a, b], pass: any} or pass: done"
-    ),
-    **dict.fromkeys(("race", "first", "fail_fast"), "write pass: 1 with cancel: rest"),
-    **dict.fromkeys(("while", "until", "loop"), "write repeat: {until: ..., max: 3}"),
-    **dict.fromkeys(
-        ("policy", "approvers", "approval"),
-        "write level: with the name of a policy, or approvals: 2 with by: [a, b]",
-    ),
-    **dict.fromkeys(("continue_as_new", "start_again", "again"), "write continue_as: new"),
-    **dict.fromkeys(("repository", "repo", "project"), "write workflow: {file: a.yaml, in: ../folder}"),
-    **dict.fromkeys(("agents", "reviewers", "panel"), "agent: and review: take a list, also one from ${{ }}"),
-}
-"""What the words of other workflow formats are called here."""
 
 RunText: TypeAlias = str | Texts | Script
 TestsText: TypeAlias = bool | Tests
@@ -212,7 +190,7 @@ class TeamMember(Raw):
 class Step(StepOrGate):
     noun: ClassVar[str] = "step"
     verbs: ClassVar[tuple[str, ...]] = VERBS
-    other_words = _OTHER_WORDS
+    other_words: ClassVar[Mapping[str, str]] = STEP_WORDS
 
     log: str = ""
     role: OneOrMore | None = None
