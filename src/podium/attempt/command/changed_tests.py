@@ -198,7 +198,7 @@ def _helpers(judged: Judged, changed: Sequence[str], earlier: Collection[str]) -
     return tuple(
         path
         for path in likely
-        if path.endswith(".go") or ((found := importers(path)) and all(map(is_of_tests, found)))
+        if path.endswith(".go") or ((others := importers(path)) and all(map(is_of_tests, others)))
     )
 
 

@@ -121,7 +121,7 @@ def programs_behind(
     goals = sorted((path for path in files if PurePosixPath(path).name in names), key=_depth)
     texts = goals[:_MAX_FILES]
     programs: set[str] = set()
-    known = frozenset(files)
+    existing = frozenset(files)
     left, patterns = _MAX_TEXT, _MAX_PATTERNS
     while texts and left > 0 and len(programs) < _MAX_FILES:
         path = texts.pop(0)
@@ -138,13 +138,13 @@ def programs_behind(
             else []
         )
         for place in (*places, *included, *_beside(path, content)):
-            if place in known and place not in programs:
+            if place in existing and place not in programs:
                 programs.add(place)
                 texts.append(place)
         for place in matched:
             if place not in programs:
                 programs.add(place)
-                texts += [place] if place in known else []
+                texts += [place] if place in existing else []
     return frozenset((*(goal for goal in goals if PurePosixPath(goal).name in _NOT_SETTINGS), *programs))
 
 
