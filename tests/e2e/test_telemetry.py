@@ -73,7 +73,8 @@ class Sink:
 
 
 @contextmanager
-def sink(status: int = 200) -> Iterator[Sink]:
+def sink(status: int = 200, *, metrics: int = 0) -> Iterator[Sink]:
+    """A collector that answers everything with `status`, and metrics with another one."""
     received = Sink(0)
 
     class Handler(BaseHTTPRequestHandler):
@@ -81,7 +82,7 @@ def sink(status: int = 200) -> Iterator[Sink]:
             body = self.rfile.read(int(self.headers["content-length"]))
             with received.lock:
                 received.bodies.append((self.path, body))
-            self.send_response(status)
+            self.send_response(metrics if metrics and self.path == "/v1/metrics" else status)
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:
@@ -183,6 +184,19 @@ def test_a_collector_that_is_gone_does_not_hold_up_a_run(tmp_path: Path) -> None
     assert "answered 503" in refused.err
     assert wrong.code == 2
     assert "word" not in wrong.err.split("hint")[0].replace("password", "")
+
+
+def test_a_collector_of_traces_only_gets_the_spans(tmp_path: Path) -> None:
+    """Phoenix answers metrics with 405."""
+    with sink(metrics=405) as received, closing(project_of(tmp_path)) as project:
+        finish(project)
+        sent = project.podium("export", "--otlp", received.address)
+        data = project.podium("export", "--otlp", received.address, "--json").data()
+
+        assert sent.code == 0, sent.err
+        assert "no metrics, which the collector does not take, of run" in sent.out
+        assert data["spans"] == len(received.spans) > 0
+        assert data["points"] == 0
 
 
 def test_prometheus_gets_counters_that_a_deleted_run_does_not_lower(tmp_path: Path) -> None:

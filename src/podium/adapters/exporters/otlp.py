@@ -45,6 +45,10 @@ class TelemetryError(PodiumError):
     code = "telemetry"
 
 
+class MissingPath(TelemetryError):
+    """The collector takes nothing at this path."""
+
+
 class Otlp:
     """A collector, by the address that it documents as OTEL_EXPORTER_OTLP_ENDPOINT: without /v1/traces."""
 
@@ -75,6 +79,7 @@ class Otlp:
         return len(spans)
 
     def send_points(self, run: str, points: Sequence[Point], started: int, ended: int) -> int:
+        """Returns how many were sent: none to a collector of traces only, such as Phoenix 20."""
         if not points:
             return 0
         request = ExportMetricsServiceRequest()
@@ -87,7 +92,10 @@ class Otlp:
             if point.name not in metrics:
                 metrics[point.name] = scope.metrics.add(name=point.name, unit=point.unit)
             _add_point(metrics[point.name], point, started * MILLION, ended * MILLION)
-        self._post("/v1/metrics", request.SerializeToString())
+        try:
+            self._post("/v1/metrics", request.SerializeToString())
+        except MissingPath:
+            return 0
         return len(points)
 
     def _post(self, path: str, body: bytes) -> None:
@@ -110,12 +118,15 @@ class Otlp:
             ) from error
         finally:
             connection.close()
+        if answer.status in NO_SUCH_PATH:
+            raise MissingPath(f"{self.place}{path} answered {answer.status} {answer.reason}")
         if not HTTP_OK <= answer.status < HTTP_MULTIPLE:
             raise TelemetryError(f"{self.place}{path} answered {answer.status} {answer.reason}")
 
 
 HTTP_OK: Final = 200
 HTTP_MULTIPLE: Final = 300
+NO_SUCH_PATH: Final = (404, 405, 501)
 
 
 def _span(span: Span) -> ProtoSpan:

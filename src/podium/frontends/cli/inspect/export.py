@@ -81,7 +81,12 @@ def _send(project: Project, run: RunId, address: str, *, content: bool, as_json:
     if as_json:
         click.echo(json.dumps({"run": sent.run, "spans": sent.spans, "points": sent.points}))
     else:
-        click.echo(f"sent {sent.spans} spans and {sent.points} metric points of run {sent.run}")
+        points = (
+            f"{sent.points} metric points"
+            if sent.points
+            else "no metrics, which the collector does not take,"
+        )
+        click.echo(f"sent {sent.spans} spans and {points} of run {sent.run}")
     return 0
 
 
