@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash team-kills torture cluster cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret requirements docs golden pins setup clean
+.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash team-kills torture cluster cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret phoenix requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -165,6 +165,11 @@ formats: setup ## misspell, remove and duplicate keys of FILES=5000 files of the
 
 fuzz: setup ## random files and expressions for SECONDS=300
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)
+
+PHOENIX := arize-phoenix==20.26.1
+phoenix: setup ## sends a run twice to a real Phoenix server, and counts what it stored; installs it in .venv-phoenix
+	@[ -x .venv-phoenix/bin/phoenix ] || { $(PY) -m venv .venv-phoenix && .venv-phoenix/bin/python -m pip install --quiet $(PHOENIX); }
+	@$(PY) tools/phoenix.py
 
 regret: setup ## what each policy of agent: auto loses on 200 synthetic histories
 	@$(PY) -m bench.choosing
