@@ -308,3 +308,18 @@ states:
     [problem] = [each for each in check(project.write_workflow(text)).problems if not each.warning]
     message = 'the session of the orchestrator needs a resume_command, and agent "boss" has none'
     assert (problem.line, problem.message) == (1, message)
+
+
+def test_warnings_of_loops_without_a_rule_of_the_file_are_those_that_podium_ships(
+    project: ScriptedProject,
+) -> None:
+    native = project.convert(
+        project.write_workflow(
+            "orchestrator: {agent: claude, checkpoints: [{on: loop_warning}]}\n"
+            "states:\n"
+            "  sum: {type: orchestrator-task, description: Sum., output: out.md, transitions: {success: fine}}\n"
+            "  fine: {type: terminal}\n"
+        )
+    ).read_text()
+    assert "ask: orchestrator" in native
+    assert "visits: null" not in native
