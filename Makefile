@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash team-kills torture cluster cluster-torture damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret phoenix requirements docs golden pins setup clean
+.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash team-kills torture cluster cluster-torture cluster-batch damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret phoenix requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -117,6 +117,9 @@ CELL ?= test_
 TIMES ?= 1
 cluster-torture: setup ## the failure matrix of a cluster at random moments, with counts; TIMES=0.2 for a fifth of them, CELL=frozen for some
 	@PODIUM_TORTURE=$(TIMES) sh tools/stage.sh cluster-torture 120m $(PARALLEL) -m slow -k "$(CELL)" tests/temporal/test_failures.py
+
+cluster-batch: setup ## BATCH=100 runs at once on two workers, one of which is killed: all pass
+	@PODIUM_BATCH=$(or $(BATCH),100) sh tools/stage.sh cluster-batch 30m $(PYTEST) -s -m slow tests/temporal/test_batch.py
 
 damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
 	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) -s \
