@@ -1,6 +1,6 @@
 # Every target does its own set-up; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash team-kills torture cluster cluster-torture cluster-batch damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret phoenix requirements docs golden pins setup clean
+.PHONY: help demo cluster-demo wheel recording test near slow browser screenshots security security-user live live-newest faults crash team-kills torture cluster cluster-torture cluster-scale cluster-batch damage check coverage mutants money claims routes memory triggers history thorough formats fuzz bench regret phoenix requirements docs golden pins setup clean
 
 # Compiled modules are stored even where the environment says otherwise: each worker of the tests would compile everything,
 # which takes it eight seconds.
@@ -120,6 +120,9 @@ cluster-torture: setup ## the failure matrix of a cluster at random moments, wit
 
 cluster-batch: setup ## BATCH=100 runs at once on two workers, one of which is killed: all pass
 	@PODIUM_BATCH=$(or $(BATCH),100) sh tools/stage.sh cluster-batch 30m $(PYTEST) -s -m slow tests/temporal/test_batch.py
+
+cluster-scale: setup ## a model of 10,000 runs on 500 workers: where work waits, what outages cost; the table of the docs
+	@$(PY) -m bench.cluster_scale
 
 damage: setup ## a disk that fails at many writes, bits that turn over, engines that fight for a run, with counts
 	@PODIUM_FLIPS=1000 PODIUM_FAULTS=84 PODIUM_LEVELS=100 PODIUM_FIGHTS=20 PYTEST_DEBUG_TEMPROOT=$(DISK) $(PYTEST) -s \
