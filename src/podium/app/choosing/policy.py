@@ -84,12 +84,14 @@ def _rule(
     few = any(record.visits < settings.min_samples for record in records.values())
     share = settings.explore_first if few else settings.explore_later
     tried = _rarest(records, agents) if few else _promising(records, agents, best, settings)
-    if not explores or tried is None or tried == best:
+    if not explores or tried is None:
         return Decision(best, _reason(records, agents, best, settings), 1.0)
+    is_best = tried == best
     if luck.random() < share:
         times = plural(records[tried].visits, "time")
-        return Decision(tried, f"exploring, {share:.0%} of visits: asked {times} so far", share)
-    return Decision(best, _reason(records, agents, best, settings), 1 - share)
+        why = f"exploring, {share:.0%} of visits: asked {times} so far"
+        return Decision(tried, why, share + (1 - share) * is_best)
+    return Decision(best, _reason(records, agents, best, settings), 1 - share + share * is_best)
 
 
 def _rarest(records: Mapping[str, Record], agents: Sequence[str]) -> str:
