@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from podium.adapters.agents.acp import ASKS
 from podium.ports import agent_keys
 from podium.ports.agent_type import AgentType, Capabilities, Credentials
 from podium.workflow.agent_capabilities import Price
@@ -27,7 +26,6 @@ def preset_type(  # each is a fact about one agent, by name
                 "server_tools": agent_keys.SERVER_TOOLS,
             },
             step_tools="mcp",
-            asks=ASKS,
             unsupported={
                 "key": f"its program reads its key from {key}; for another one use type acp",
                 "auth": "Podium cannot copy its login; use a key",
