@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import http.client
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
+import anyio.abc
 import pytest
 
 from podium.attempt.step_tools.approval_desk import ApprovalDesk
 from podium.attempt.step_tools.approvals import CallApprover
-from podium.attempt.step_tools.tools import JOURNAL, StepFacts, StepTools, ToolFault
+from podium.attempt.step_tools.server import serve_tools
+from podium.attempt.step_tools.tools import JOURNAL, Permission, StepFacts, StepTools, ToolFault
 from podium.core.events import AttemptStarted, ToolAsked
 from podium.core.payloads import Amounts, ToolCall, ToolDecision
 from podium.core.step_settings import ToolApproval
@@ -131,3 +134,50 @@ def test_refused_calls_are_in_the_journal_and_there_are_no_other_tools(tmp_path:
         "approve",
         "ask",
     ]
+
+
+class Deciding:
+    """Somebody who takes a tenth of a second."""
+
+    def __init__(self) -> None:
+        self.undecided: list[ToolCall] = []
+
+    async def ask(self, _tool: str, _arguments: Mapping[str, Any]) -> Permission:
+        await anyio.sleep(0.1)
+        return Permission(True)
+
+
+def test_the_connection_of_a_held_call_is_kept_busy_until_it_is_decided(tmp_path: Path) -> None:
+    """Programs give up on an answer that says nothing for five minutes."""
+    tools = StepTools(StepFacts({}), tmp_path / JOURNAL, mask=str, on_progress=lambda _: None)
+    tools.approver = Deciding()
+    arguments = {"tool_name": "Bash", "input": {"command": "ls"}}
+    message = {"id": 1, "method": "tools/call", "params": {"name": "approve", "arguments": arguments}}
+
+    async def post() -> http.client.HTTPResponse:
+        async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+            port = listener.extra(anyio.abc.SocketAttribute.local_port)
+
+            async def attend(stream: anyio.abc.ByteStream) -> None:
+                async with stream:
+                    await serve_tools(stream, tools, pulse_s=0.01)
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(listener.serve, attend)
+                answer = await anyio.to_thread.run_sync(ask, port)
+                group.cancel_scope.cancel()
+        return answer
+
+    def ask(port: int) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        headers = {"Authorization": f"Bearer {tools.token}"}
+        connection.request("POST", "/mcp", json.dumps(message).encode(), headers)
+        answer = connection.getresponse()
+        bodies.append(answer.read())
+        return answer
+
+    bodies: list[bytes] = []
+    answer = anyio.run(post)
+    assert answer.getheader("Transfer-Encoding") == "chunked"
+    assert bodies[0].startswith(b"\n")
+    assert '"behavior": "allow"' in json.loads(bodies[0])["result"]["content"][0]["text"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -28,20 +29,56 @@ VERSIONS: Final = ("2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05")
 MOST_BODY: Final = 256 * 1024
 BODY_S: Final = 30.0
 INSTRUCTIONS: Final = "Tools of this step of a Podium run. After `ask` or `blocked`, end your turn: nothing is answered while it lasts."
+PULSE_S: Final = 20.0
+_HEAD_OF_CHUNKS: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
 LOCAL: Final = frozenset({"127.0.0.1", "localhost"})
 
 
-async def serve_tools(stream: ByteStream, tools: StepTools) -> None:
+async def serve_tools(stream: ByteStream, tools: StepTools, *, pulse_s: float = PULSE_S) -> None:
     """Handle one connection."""
     reader = BufferedByteReceiveStream(stream)
     try:
         head = await read_head(reader)
-        status, answer = await _answer(head, await _body(head, reader, tools), tools)
+        body = await _body(head, reader, tools)
     except HungUp:
         return
     except Refused as refused:
-        status, answer = refused.status, {"error": refused.reason}
-    await stream.send(_response(status, answer))
+        await stream.send(_response(refused.status, {"error": refused.reason}))
+        return
+    pulse = _Pulse(stream)
+    async with anyio.create_task_group() as group:
+        group.start_soon(pulse.beat, pulse_s)
+        status, answer = await _answer(head, body, tools)
+        group.cancel_scope.cancel()
+    await stream.send(pulse.rest(answer) if pulse.has_begun else _response(status, answer))
+
+
+class _Pulse:
+    """Keeps a connection busy while a person decides: programs give up on an answer that says nothing for five minutes.
+
+    The answer is then sent in chunks, with line ends before the JSON.
+    """
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self.has_begun = False
+
+    async def beat(self, every_s: float) -> None:
+        # The caller may hang up.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            while True:
+                await anyio.sleep(every_s)
+                head = b"" if self.has_begun else _HEAD_OF_CHUNKS
+                self.has_begun = True
+                with anyio.CancelScope(shield=True):
+                    await self._stream.send(head + _chunk(b"\n"))
+
+    def rest(self, answer: Any) -> bytes:
+        return _chunk(json.dumps(answer).encode()) + _chunk(b"")
+
+
+def _chunk(data: bytes) -> bytes:
+    return f"{len(data):x}\r\n".encode("ascii") + data + b"\r\n"
 
 
 async def _body(head: Head, reader: BufferedByteReceiveStream, tools: StepTools) -> bytes:
