@@ -46,6 +46,8 @@ class Capabilities:
     """The files that `instructions: project` looks for in each folder, the first that exists; it needs that key."""
     asks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The tools about which its program can ask before it uses them: its own names, by `run`, `edit`, `read` and `web`."""
+    asks_s: int | None = None
+    """How many seconds its program waits for an answer before it gives up; None: as long as it takes."""
     step_tools: StepToolsBy | None = None
     """How it calls the tools of its step: as an MCP server, or by the command `podium-step`; None: not at all."""
     settings_files: tuple[str, ...] = ()

@@ -29,9 +29,14 @@ FILES: Final = ("edit", "read")
 
 
 class CallApprover:
-    def __init__(self, attempt: AgentAttempt, asks: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self, attempt: AgentAttempt, asks: Mapping[str, tuple[str, ...]], most_s: int | None = None
+    ) -> None:
+        """`most_s`: how long the program waits for an answer."""
         self._attempt = attempt
         self._settings = attempt.step.settings.approve
+        wait_s = self._settings.wait_ms / 1000
+        self._wait_s = wait_s if most_s is None else min(wait_s, most_s)
         self._words = {name: word for word, names in asks.items() for name in names}
         self._decided: dict[ToolCall, ToolDecision] = {each.call: each for each in attempt.work.decisions}
         self._one_at_a_time = anyio.Lock()
@@ -65,8 +70,7 @@ class CallApprover:
         attempt.activity.report(
             [Progress("note", f"waits for approval of {call.tool}: {call.subject[:200]}")]
         )
-        wait_s = self._settings.wait_ms / 1000
-        return await attempt.host.approvals.ask(attempt.started, call, wait_s)
+        return await attempt.host.approvals.ask(attempt.started, call, self._wait_s)
 
     def call_of(self, tool: str, arguments: Mapping[str, Any]) -> ToolCall:
         """The call in words of the language. Secrets are masked, as everywhere in the log."""

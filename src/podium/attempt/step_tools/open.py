@@ -60,7 +60,8 @@ async def open_tools(attempt: AgentAttempt) -> AsyncIterator[ToolServer | None]:
     tools.has_words = _offers_words(attempt)
     worker = attempt.exchange.worker
     if worker is not None and attempt.step.settings.approve.patterns:
-        tools.approver = CallApprover(attempt, worker.installed.type.capabilities.asks)
+        able = worker.installed.type.capabilities
+        tools.approver = CallApprover(attempt, able.asks, able.asks_s)
     handler = partial(serve_tools, tools=tools)
     if network.is_brokered(attempt.host, attempt.step):
         # The sandbox has a network of its own, so the address is always the same.

@@ -25,6 +25,8 @@ AGENT: Final = AgentType(
     make="podium.adapters.agents.claude.agent:Claude",
     capabilities=Capabilities(
         step_tools="mcp",
+        # It was seen to wait 200 seconds, and not to wait 305.
+        asks_s=200,
         asks={
             "read": ("Read", "Glob", "Grep"),
             "edit": ("Edit", "Write", "NotebookEdit"),
