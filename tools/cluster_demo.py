@@ -165,6 +165,11 @@ def play(demo: Demo) -> int:
     tell("The run waits for a person, who answers from anywhere")
     demo.podium("approve", run)
     demo.podium("resume", run)
+    return report(demo, run)
+
+
+def report(demo: Demo, run: str) -> int:
+    """What the log and the exchange say in the end."""
     tell("What the log says")
     events = demo.events(run)
     lost = [event for event in events if event["type"] == "AttemptLost"]
