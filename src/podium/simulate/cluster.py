@@ -215,12 +215,12 @@ class _World:
             self._lose(now, back, list(self.flying))
             self.free += freed
 
-    def _lose(self, now: float, again: float, keys: Sequence[int]) -> None:
+    def _lose(self, now: float, retry_at: float, keys: Sequence[int]) -> None:
         for key in keys:
             attempt = self.flying.pop(key)
             self.lost += 1
             self.work += now - attempt.began
-            self.at(again, "ready", attempt.run, attempt.number)
+            self.at(retry_at, "ready", attempt.run, attempt.number)
 
 
 def simulate_cluster(cluster: Cluster, load: Load, figures: Figures = MEASURED, seed: int = 1) -> Result:
