@@ -78,7 +78,7 @@ class Demo:
             print(f"$ podium {' '.join(args)}", flush=True)
         out = None if shown else subprocess.PIPE
         done = subprocess.run(command, cwd=self.project, env=self.env("home-you"), stdout=out, check=False)
-        return "" if done.stdout is None else done.stdout.decode()
+        return (done.stdout or b"").decode()
 
     def start_server(self) -> None:
         options = ("--headless", "--ip", "127.0.0.1", "--log-level", "error", "--port", str(self._port))
