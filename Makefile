@@ -119,7 +119,7 @@ cluster-torture: setup ## the failure matrix of a cluster at random moments, wit
 	@PODIUM_TORTURE=$(TIMES) sh tools/stage.sh cluster-torture 120m $(PARALLEL) -m slow -k "$(CELL)" tests/temporal/test_failures.py
 
 cluster-batch: setup ## BATCH=100 runs at once on two workers, one of which is killed: all pass
-	@PODIUM_BATCH=$(or $(BATCH),100) sh tools/stage.sh cluster-batch 30m $(PYTEST) -s -m slow tests/temporal/test_batch.py
+	@PODIUM_BATCH=$(or $(BATCH),100) sh tools/stage.sh cluster-batch 45m $(PYTEST) -s -m slow tests/temporal/test_batch.py
 
 cluster-scale: setup ## a model of 10,000 runs on 500 workers: where work waits, what outages cost; the table of the docs
 	@$(PY) -m bench.cluster_scale
