@@ -146,8 +146,8 @@ TREE_BUGS: Final = (
     Bug(
         "a failed scope hands on its tree",
         "decide/completion.py",
-        "tree=final_tree(state, scope) if _keeps_work(scope, end) else None",
-        "tree=final_tree(state, scope)",
+        "tree=final_tree(state, scope) if _keeps_work(scope, end) and not _is_elsewhere(scope) else None",
+        "tree=final_tree(state, scope) if not _is_elsewhere(scope) else None",
         HEADS,
     ),
     Bug(

@@ -212,8 +212,8 @@ def _flags(request: AgentRequest, schema: str | None) -> Iterator[str]:
     tools = _offered(request)
     # File tools are not listed as allowed: without that they work in the workspace only, with it they work anywhere.
     servers = (*mcp_servers(request), *([OWN_SERVER] if request.tool_server is not None else []))
-    unlisted = (*TOOLS["read"], *TOOLS["edit"], *request.approve)
-    allowed = [tool for tool in tools if tool.partition("(")[0] not in unlisted]
+    files = (*TOOLS["read"], *TOOLS["edit"])
+    allowed = [tool for tool in tools if tool not in files and tool.partition("(")[0] not in request.approve]
     allowed += [f"mcp__{name}" for name in servers]
     yield f"--model={request.model or AGENT.model}"
     yield f"--max-turns={_turns(request)}"
