@@ -103,7 +103,7 @@ def _waiting(step: dict[str, Any]) -> dict[str, Any]:
 ADDED_TO_RUN = frozenset({"why", "raised"})
 ADDED_TO_STEP = frozenset({"why", "repairs"})
 ADDED_TO_QUESTION = frozenset(
-    {"choices", "evidence", "exhibits", "leads_to", "presence", "project", "rule", "set_aside"}
+    {"choices", "evidence", "exhibits", "leads_to", "presence", "project", "rule", "set_aside", "until"}
 )
 """Fields that the old version did not print."""
 REWORDED = {"long failed: grep ended with 1": "long: grep ended with 1"}
