@@ -157,3 +157,10 @@ def test_no_effect_is_left_when_the_run_has_ended() -> None:
     game.answer(FIRST)
     end(game)
     assert not [effect for _, effect in game.state.pending.items() if isinstance(effect, RunAttempt)]
+
+
+def test_a_call_whose_question_is_open_has_no_decision_yet() -> None:
+    game = Game(flow(ship()))
+    hold(game, PUSH, TAG)
+    game.answer(FIRST)
+    assert [decision.call for decision in decisions_of(game.state, leaf_of(game))] == [PUSH]

@@ -28,3 +28,10 @@ def test_a_wrong_shape_has_a_hint(tmp_path: Path, step: str, message: str, hint:
     problems = load_text(tmp_path, f"steps:\n  a: {{{step}}}\n").errors
 
     assert [(each.message, each.hint) for each in problems] == [(message, hint)]
+
+
+def test_a_value_that_may_be_a_list_or_a_map_says_so(tmp_path: Path) -> None:
+    config = {".podium/config.yaml": "notify: team\n"}
+    (problem,) = load_text(tmp_path, "steps:\n  a: {run: x}\n", config).errors
+
+    assert problem.message == '"notify" must be a list or a map'
