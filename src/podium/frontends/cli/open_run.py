@@ -41,13 +41,14 @@ def in_project(
     create: bool = False,
     waiting: Literal["answer", "value"] | None = None,
     then: str = "",
+    then_optional: bool = False,
 ) -> Callable[[Command], Command]:
     """Pass a command the project around the current folder as `project`, and the run that was named as `run`.
 
     A run is named by its id, by a prefix of it, or as @2 for the second newest; without a name the newest is meant.
     With `open_only` the Tab key offers only runs that have not ended. With `waiting`, the run that waits for a person
-    is meant if none is named. With `then`, the argument that follows the run, the run may be left out before it; if that
-    argument is optional, a single word that names no run is taken for it.
+    is meant if none is named. With `then`, the argument that follows the run, the run may be left out before it. That argument
+    is needed unless `then_optional`.
     """
 
     def decorate(command: Command) -> Command:
@@ -55,7 +56,7 @@ def in_project(
         def call(**arguments: Any) -> int:
             with opened_project(create=create) as project:
                 if then:
-                    _move_to(then, project, arguments)
+                    _move_to(then, project, arguments, is_optional=then_optional)
                 if waiting is not None and arguments["run"] is None:
                     arguments["run"] = project.commands.waiting_run(for_value=waiting == "value")
                 if run != "none":
@@ -70,7 +71,7 @@ def in_project(
     return decorate
 
 
-def _move_to(then: str, project: Project, arguments: dict[str, Any]) -> None:
+def _move_to(then: str, project: Project, arguments: dict[str, Any], *, is_optional: bool) -> None:
     """Without a run, the first word belongs to the argument after it."""
     # Imported here, as in `opened_project`: its imports take time.
     from podium.app.project import LATEST
@@ -86,11 +87,12 @@ def _move_to(then: str, project: Project, arguments: dict[str, Any]) -> None:
         or first in LATEST
         or any(head.run.startswith(first) for head in heads)
     ):
-        parameter = next(each for each in click.get_current_context().command.params if each.name == then)
-        if parameter.required:
-            raise click.MissingParameter(param=parameter, param_type="argument")
-        return
-    if first[0].isdigit() and not rest:
+        if is_optional:
+            return
+        parameters = click.get_current_context().command.params
+        missing = next(each for each in parameters if each.name == then)
+        raise click.MissingParameter(param=missing, param_type="argument")
+    if is_optional and first[0].isdigit():
         return  # An id that does not exist: names of steps begin with a letter.
     arguments[then] = (first, *rest) if isinstance(rest, tuple) else first
     arguments["run"] = None

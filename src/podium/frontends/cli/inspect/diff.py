@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("diff", short_help="Show the changes of a run or a step.")
-@in_project(run="optional", then="step")
+@in_project(run="optional", then="step", then_optional=True)
 @click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("--stat", is_flag=True, help="Only file names and line counts.")
 @click.option(

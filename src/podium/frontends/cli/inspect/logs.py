@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command("logs", short_help="Print the prompts, answers and output of a run.")
-@in_project(run="optional", then="step")
+@in_project(run="optional", then="step", then_optional=True)
 @click.argument("step", required=False, metavar="[STEP]", shell_complete=complete_step)
 @click.option("-f", "--follow", "following", is_flag=True, help="Follow until the run ends.")
 @click.option(
