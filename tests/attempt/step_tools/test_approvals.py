@@ -40,7 +40,7 @@ def approver(
     attempt = SimpleNamespace(
         step=SimpleNamespace(settings=SimpleNamespace(approve=ToolApproval(patterns, wait_ms))),
         work=SimpleNamespace(decisions=tuple(decided)),
-        exchange=SimpleNamespace(request=SimpleNamespace(root=Path("/work"), cwd=Path("/work"))),
+        exchange=SimpleNamespace(request=SimpleNamespace(root=Path("/tree"), cwd=Path("/tree"))),
         host=SimpleNamespace(
             mask=SimpleNamespace(text=lambda text: text.replace("s3cret", "***")), approvals=desk
         ),
@@ -58,9 +58,9 @@ def approver(
         ("run(git push*)", "Bash", {"command": "git   push\n origin"}, True),
         ("run(git push*)", "Bash", {"command": "git status"}, False),
         ("run(git push*)", "Write", {"file_path": "git push"}, False),
-        ("edit(migrations/**)", "Edit", {"file_path": "/work/migrations/a/b.sql"}, True),
-        ("edit(migrations/**)", "Write", {"file_path": "/work/src/a.py"}, False),
-        ("read", "Read", {"file_path": "/work/a"}, True),
+        ("edit(migrations/**)", "Edit", {"file_path": "/tree/migrations/a/b.sql"}, True),
+        ("edit(migrations/**)", "Write", {"file_path": "/tree/src/a.py"}, False),
+        ("read", "Read", {"file_path": "/tree/a"}, True),
         ("mcp__jira__*", "mcp__jira__close", {"issue": 7}, True),
         ("web", "Bash", {"command": "curl"}, False),
     ],
@@ -75,7 +75,7 @@ def test_a_call_is_the_whole_call_without_secrets_descriptions_and_the_folder_of
     assert asking.call_of(
         "Bash", {"command": "echo s3cret", "description": "says it", "timeout": 5}
     ) == ToolCall("run", "echo ***")
-    edit = {"file_path": "/work/a.py", "old_string": "1", "new_string": "in /work/b"}
+    edit = {"file_path": "/tree/a.py", "old_string": "1", "new_string": "in /tree/b"}
     assert asking.call_of("Edit", edit) == ToolCall(
         "edit", "a.py", '{"new_string": "in ./b", "old_string": "1"}'
     )
