@@ -125,9 +125,11 @@ def test_a_rejected_call_is_not_made(tmp_path: Path, name: str, shipping: ModelS
         assert name == "gemini" or any("not today" in str(each.body) for each in shipping.requests)
 
 
+@pytest.mark.parametrize("name", ["claude"])
 def test_an_agent_and_a_person_take_turns_and_what_it_says_is_shown_in_pieces(
     tmp_path: Path, name: str
 ) -> None:
+    needs_bubblewrap()
     rules = (
         Rule(
             match=saw("The conversation is over", "as blue as the sky"),
@@ -142,9 +144,7 @@ def test_an_agent_and_a_person_take_turns_and_what_it_says_is_shown_in_pieces(
             "utf-8"
         )
         said = [entry["text"] for entry in map(json.loads, progress.splitlines()) if entry["kind"] == "text"]
-        shown = "".join(said).strip()
-        assert shown and LONG.startswith(shown)
-        assert name != "claude" or shown == LONG.strip()
+        assert "".join(said).strip() == LONG.strip()
         ended = project.podium("answer", "as blue as the sky\ndone", timeout_s=200)
         assert ended.code == 0, ended.out + ended.err
         assert kinds(project) == ["asked", "ok"]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     open_only=True,
     waiting="answer",
     then="step",
+    then_optional=True,
 )
 @click.argument("step", required=False, shell_complete=complete_question)
 @click.option(
