@@ -16,7 +16,6 @@ from podium.workflow.test_gates.files import (
     may_have_inline_tests,
     steers_tests,
 )
-from podium.workflow.test_gates.helpers import may_help_tests
 from podium.workflow.test_gates.listing import (
     list_suites,
 )
@@ -325,25 +324,6 @@ def test_files_that_a_makefile_includes_are_found() -> None:
         ("make", "check"), "", contents, lambda path: contents[path].encode(), new=("build/new.mk",)
     )
     assert found == {"build/rules", "build/a.mk", "build/new.mk", "tools/check.sh"}
-
-
-@pytest.mark.parametrize(
-    ("path", "content", "helps"),
-    [
-        ("tests/support/api.py", b"", True),
-        ("src/fakes.py", b"", True),
-        ("src/app.py", b"import pytest\n", True),
-        ("src/app.py", b"import json\n", False),
-        ("lib/check.go", b'import "testing"\n', True),
-        ("web/app.ts", b"import {expect} from 'chai'\n", True),
-        ("web/app.ts", b"import x from 'react'\n", False),
-        ("docs/support.md", b"import pytest\n", False),
-    ],
-)
-def test_helpers_of_tests_are_known_by_their_name_or_what_they_import(
-    path: str, content: bytes, helps: bool
-) -> None:
-    assert may_help_tests(path, content) is helps
 
 
 def test_scripts_that_a_script_behind_a_goal_starts_are_found() -> None:
