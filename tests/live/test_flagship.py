@@ -205,4 +205,4 @@ def test_a_key_or_a_login_is_all_that_it_needs(example: Project) -> None:
     checked = example.podium("doctor", "workflow.yaml", "--sandbox", "limits")
 
     assert checked.code == 0, checked.out
-    assert "workflow.yaml could run" in checked.out
+    assert "workflow.yaml can run" in checked.out
