@@ -8,7 +8,8 @@ import pytest
 
 from podium.core.types import Address, Millis
 from podium.views.evidence.consequences import leads_to
-from podium.views.evidence.members import fan_out_of, member_path
+from podium.views.evidence.fan_out import fan_out_of
+from podium.views.evidence.members import member_path
 from podium.views.run.view import Pending
 from tests.workflow.compiling import compile_text
 

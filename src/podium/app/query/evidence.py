@@ -23,7 +23,7 @@ def evidence(shelf: Shelf, run: FoldedRun, pending: Pending) -> Evidence:
     fan_out: FanOut | None = None
     if pending.kind in ("approval", "question"):
         from podium.views.evidence.consequences import leads_to
-        from podium.views.evidence.members import fan_out_of
+        from podium.views.evidence.fan_out import fan_out_of
 
         workflow = shelf.workflow(run.head)
         if workflow is not None:

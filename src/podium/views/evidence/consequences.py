@@ -11,7 +11,8 @@ from podium.core.model import Block, Step, Workflow
 from podium.core.queries.graph import targets_of
 from podium.core.queries.steps import children_of
 from podium.core.types import Address, Outcome
-from podium.views.evidence.members import fan_out_of, member_path, name_of
+from podium.views.evidence.fan_out import fan_out_of
+from podium.views.evidence.members import member_path, name_of
 from podium.views.run.view import Pending
 
 OUTCOMES: Final[dict[str, Outcome]] = {"approve": "passed", "answer": "passed", "reject": "rejected"}
