@@ -114,10 +114,20 @@ def publish_start(
     repository: Repository, url: str, run_id: str, names: Collection[str], branch: str, commit: str
 ) -> None:
     """Hand over what a run starts from; a branch that the exchange lacks is made there."""
-    git = network(repository)
+    git, name = network(repository), f"{HEADS}{branch}"
     hand_over(git, url, run_id, names)
-    if branch and f"{HEADS}{branch}" not in _names_of(_talk(git, "ls-remote", url, f"{HEADS}{branch}")):
-        _push(git, url, f"{commit}:{HEADS}{branch}")
+    if not branch or _has(git, url, name):
+        return
+    try:
+        _push(git, url, f"{commit}:{name}")
+    except ExchangeFault:
+        # Of several runs that start at once, one makes the branch.
+        if not _has(git, url, name):
+            raise
+
+
+def _has(git: Git, url: str, name: str) -> bool:
+    return name in _names_of(_talk(git, "ls-remote", url, name))
 
 
 def discard(git: Git, url: str, run_id: str) -> None:
